@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import same_length
 from termgraph.rules import goal
 from termgraph.rules.clients import used_once
+from termgraph.rules.indices import is_length
 from termgraph.terms.op import CONST
 from termgraph.terms.term import mk1
 
@@ -46,6 +46,6 @@ def failing(xs: tuple) -> Any:
 @goal("iii")
 def kept_promises(x: Any, ns: tuple, w: tuple) -> bool:
     """`x` has the promised lengths already."""
-    return all(same_length(n, x, d) for n, d in zip(ns, [d for d, flag in enumerate(w) if flag]))
+    return all(is_length(n, x, d) for n, d in zip(ns, [d for d, flag in enumerate(w) if flag]))
 
 

@@ -8,22 +8,10 @@ import numpy as np
 
 from termgraph.rules import goal
 from termgraph.rules.shape_facts import increasing_ops
-from termgraph.rules.type_facts import holds_all
-from termgraph.terms.dtypes import is_bfloat16, kind_of
+from termgraph.terms.dtypes import is_bfloat16
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.term import Const
-
-
-@goal("iii")
-def needless(x: Any, a: str, b: str) -> bool:
-    """A cast to `a` on the way from `x` to `b` changes nothing."""
-    if not holds_all(x.type.dtype, a):
-        return False
-    have, through, want = x.type.kind, kind_of(a), kind_of(b)
-    if have == "f" and through == "c" and want in "iu":  # infinities become other integers
-        return False
-    return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
 
 
 @goal("iio", some="{0}.op is CONST")
@@ -54,18 +42,6 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
     return Const(value) if np.array_equal(back, x.value) else x
 
 
-@goal("ii")
-def keeps_zeros(f: Any, x: Any) -> bool:
-    """The sign of a zero comes through: -0.0 + 0 is 0.0, everything else is as it was."""
-    return f.name not in ("add", "sub") or x.type.kind in "biu"
-
-
-@goal("i")
-def is_difference(t: Any) -> bool:
-    """Written with a minus: x - 0 keeps the sign of a zero, which its other spelling x + 0 does not."""
-    return t.op.name == "sub"
-
-
 # ---------------------------------------------------------------------- increasing functions
 def _one_function(xs: tuple) -> bool:
     return xs[0].op in increasing_ops() and all(x.op is xs[0].op for x in xs)
@@ -83,13 +59,3 @@ def one_increasing(xs: tuple) -> Any:
     ys = tuple([x.args[0] for x in xs])
     dtypes = {y.type.np_dtype for y in ys}  # f of another dtype may overflow sooner or later
     return (f, ys) if len(dtypes) == 1 and ys[0].type.kind == "f" else None
-
-
-# ---------------------------------------------------------------------- numbers
-@goal("i")
-def below_zero(k: Any) -> bool:
-    """A number below zero whose negative is above zero."""
-    s = k.scalar
-    return isinstance(s, (int, float)) and not isinstance(s, bool) and s < 0 and (-k.value > 0).all()
-
-

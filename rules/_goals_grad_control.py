@@ -10,15 +10,6 @@ from termgraph.terms.term import mk
 
 
 @goal("iiio")
-def through_choice(c, xs, gs):
-    """The cotangents go to the branch that was taken, zeros to the other."""
-    one, n = ifelse.bind(n=1), len(gs)
-    thens = [mk(one, (c, g, filled_like(x, 0))) for x, g in zip(xs[:n], gs)]
-    elses = [mk(one, (c, filled_like(x, 0), g)) for x, g in zip(xs[n:], gs)]
-    return (*thens, *elses)
-
-
-@goal("iiio")
 def choice_of_tangents(c, xs, ts):
     """The choice between the tangents of the branches."""
     n = len(xs) // 2

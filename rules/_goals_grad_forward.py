@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import termgraph.tensor as T
 from termgraph.rules import goal
 from termgraph.terms.build import filled_like
-from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.derivative import NOTHING
 from termgraph.terms.ops.elementwise import add
-from termgraph.terms.ops.sorting import argsort, unique_all
-from termgraph.terms.term import mk, mk1
+from termgraph.terms.term import mk
 
 
 @goal("iiio")
@@ -35,16 +32,3 @@ def or_zeros(xs, ts):
 def or_zero(x, t):
     """The tangent, or zeros."""
     return filled_like(x, 0) if t is NOTHING else t
-
-
-@goal("iiio")
-def in_sorted_order(x, t, axis):
-    """The tangent of x, moved to where the elements of x go when sorted."""
-    return T.take_along_axis(t, mk1(argsort.bind(axis=axis), x), axis=axis)
-
-
-@goal("iiio")
-def at_first_places(x, t, axis):
-    """The tangents of the elements or slices of x that are distinct, of each the first."""
-    place = mk1(nth.bind(i=1), mk1(unique_all.bind(axis=axis), x))
-    return T.take(t, place, axis=axis)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.rulelib._goals_index import is_slice, is_static, opened, packed
 from termgraph.rules import goal
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
@@ -29,26 +28,6 @@ def joined_lengths(ns: tuple, ms: tuple, a: int) -> Any:
     if any(n is not m for d, (n, m) in enumerate(zip(ns, ms)) if d != a):
         return None
     return (*ns[:a], mk(ew.add, (ns[a], ms[a])), *ns[a + 1 :])
-
-
-@goal("iiio")
-def consecutive(i: tuple, j: tuple, a: int) -> Any:
-    """The index that takes what two static slices take that meet along axis `a` (of the result), and else agree."""
-    ndim = max(len(i), len(j), a + 1)
-    first, second = opened(i, (), ndim), opened(j, (), ndim)
-    if not all(is_static(e) for e in (*first, *second)):
-        return None
-    axes = [d for d, e in enumerate(first) if is_slice(e)]
-    if a >= len(axes) or any(e != f for d, (e, f) in enumerate(zip(first, second)) if d != axes[a]):
-        return None
-    p, q = first[axes[a]], second[axes[a]]
-    if not is_slice(q) or p[3] not in (None, 1) or q[3] not in (None, 1) or p[2] is None or p[2] != q[1]:
-        return None
-    low, middle, high = p[1] or 0, p[2], q[2]
-    if low < 0 or middle < low or (high is not None and high < middle):
-        return None
-    first[axes[a]] = ("s", p[1], q[2], None)
-    return packed(first)[0]
 
 
 @goal("ioo")
@@ -81,11 +60,3 @@ def whole_again(xs: tuple) -> Any:
         return None
     parts = [mk(subtensor.bind(index=(k,)), (x,)) for k in range(len(xs))]
     return x if all(a is b for a, b in zip(xs, parts)) else None
-
-
-@goal("ii")
-def of_dtype(x: Any, d: str) -> bool:
-    """`x` has this dtype."""
-    return x.type.dtype == d
-
-

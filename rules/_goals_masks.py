@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import length
 from termgraph.rules import goal
+from termgraph.rules.indices import length
 from termgraph.terms.ops.elementwise import neq
 from termgraph.terms.ops.indexing import nonzero
 from termgraph.terms.term import Const, mk2
@@ -43,9 +43,3 @@ def _truth(mask: Any) -> Any:
     if mask.type.dtype == "bool":
         return mask
     return mk2(neq, mask, Const(np.asarray(0, mask.type.np_dtype)))
-
-
-@goal("ioo")
-def over_all(x: Any) -> Any:
-    """Zero in the dtype of `x`, and all its axes."""
-    return Const(np.asarray(0, x.type.np_dtype)), tuple(range(x.type.ndim))

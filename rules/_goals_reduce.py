@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_shapes import product_along, reorder
-from termgraph.rules import goal, nonnegative
+from termgraph.rules import goal
+from termgraph.rules.length_parts import reorder
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import Const, mk, mk1
 
 
@@ -103,28 +101,6 @@ def _lifted(xs: list, ndim: int) -> list:
 
 def _product(xs: list) -> Any:
     return xs[0] if len(xs) == 1 else mk(ew.mul, tuple(xs))
-
-
-# ---------------------------------------------------------------------- copies of one value
-_KEEP_SIGN = (ew.add, ew.mul, ew.maximum, ew.minimum, ew.cast, dimshuffle)
-
-
-def _surely_a_length(n: Any) -> bool:
-    """Whether a length is known to be zero or more: sums and products of lengths stay within 64 bits."""
-    return nonnegative.proved(n) or (n.op.family in _KEEP_SIGN and all(map(_surely_a_length, n.args)))
-
-
-@goal("iiioo")
-def repeated(v: Any, ns: tuple, a: tuple) -> Any:
-    """An alloc reduced along axes that only repeat its value: what is left of it, and the number of repetitions."""
-    lead = len(ns) - v.type.ndim
-    if not a or any(d >= lead and v.type.shape[d - lead] != 1 for d in a):
-        return None
-    if not all(_surely_a_length(ns[d]) for d in a):
-        return None  # the alloc is what refuses a length below zero
-    left = [n for d, n in enumerate(ns) if d not in a]
-    value = _drop(v, [d - lead for d in a if d >= lead])
-    return (mk(alloc, (value, *left)) if left else value), product_along(ns, a)
 
 
 @goal("iiio")

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import functools
-import math
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
-from termgraph.rulelib._goals_index import is_static, length, opened, same_length
 from termgraph.rules import goal
 from termgraph.rules.fit import length_of as traced_length
+from termgraph.rules.indices import is_length
+from termgraph.rules.length_parts import is_one, number, reorder
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import bare_apply
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.build import in_dtype
 from termgraph.terms.op import CONST
-from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle, nth
-from termgraph.terms.ops.indexing import FULL
-from termgraph.terms.ops.shaping import alloc, arange, shape_i
-from termgraph.terms.term import Const, mk, mk1
+from termgraph.terms.ops.shaping import alloc, shape_i
+from termgraph.terms.term import Const, mk1
 
 
 @goal("i", source="({0}.kind == 'elementwise' and {0}.name != 'assume')")
 def elemwise(f: Any) -> bool:
     """An operator that works element by element and says nothing about the array as a whole."""
     return f.kind == "elementwise" and f.name != "assume"
-
-
-def number(n: int) -> Any:
-    """A length as a constant."""
-    return Const(np.asarray(n, dtype="int64"))
-
-
-def reorder(x: Any, order: tuple) -> Any:
-    """`dimshuffle(x, order)`, or `x` if nothing moves."""
-    return x if order == tuple(range(x.type.ndim)) else mk1(dimshuffle.bind(order=order), x)
 
 
 # ---------------------------------------------------------------------- orders of dimensions
@@ -143,12 +129,12 @@ def _around(f: Any, xs: tuple) -> Any:
     plain = []
     for x in xs:
         lead = ndim - x.type.ndim
-        if x.op is alloc and all(n is m or _is_one(n) for n, m in zip(x.args[1:], lengths[lead:])):
+        if x.op is alloc and all(n is m or is_one(n) for n, m in zip(x.args[1:], lengths[lead:])):
             plain.append(x.args[0])
-        elif all(n == 1 or same_length(lengths[lead + d], x, d) for d, n in enumerate(x.type.shape)):
+        elif all(n == 1 or is_length(lengths[lead + d], x, d) for d, n in enumerate(x.type.shape)):
             plain.append(x)
         elif all(
-            n == 1 or _is_one(m) or same_length(m, x, d)
+            n == 1 or is_one(m) or is_length(m, x, d)
             for d, (n, m) in enumerate(zip(x.type.shape, lengths[lead:]))
         ):
             plain.append(x)  # longer where the alloc is 1: it may stand for the alloc, not the alloc for the result
@@ -159,12 +145,8 @@ def _around(f: Any, xs: tuple) -> Any:
     return None if missing and longer else (tuple(plain), lengths, missing)
 
 
-def _is_one(n: Any) -> bool:
-    return n.op is CONST and n.scalar == 1
-
-
 def _covered(plain: list, n: Any, d: int, ndim: int) -> bool:
-    one = _is_one(n)
+    one = is_one(n)
     for x in plain:
         i = d - (ndim - x.type.ndim)
         if i >= 0 and (x.type.shape[i] != 1 or one):
@@ -187,19 +169,6 @@ def spread_last(f: Any, xs: tuple) -> Any:
 
 
 # ---------------------------------------------------------------------- alloc
-@goal("ii")
-def already(x: Any, ns: tuple) -> bool:
-    """`x` has these lengths."""
-    return x.type.ndim == len(ns) and all(same_length(n, x, d) for d, n in enumerate(ns))
-
-
-@goal("iii")
-def spreads_further(x: Any, ms: tuple, ns: tuple) -> bool:
-    """Broadcasting `x` to the lengths `ns` is the same as first to `ms`, then to `ns`."""
-    tail = ns[len(ns) - len(ms) :]
-    return all(m is n or _is_one(m) for m, n in zip(ms, tail))
-
-
 @goal("io")
 def without_leading_ones(x: Any) -> Any:
     """A value without the dimensions of length 1 in front that broadcasting supplies."""
@@ -214,7 +183,7 @@ def reordered_alloc(x: Any, ns: tuple, o: tuple) -> Any:
     kept = [d for d in o if d != "x"]
     if any(x.type.shape[d] != 1 for d in range(x.type.ndim) if d + lead not in kept):
         return None
-    if any(not _is_one(n) for d, n in enumerate(ns) if d not in kept):
+    if any(not is_one(n) for d, n in enumerate(ns) if d not in kept):
         return None
     order = tuple(["x" if d == "x" or d < lead else d - lead for d in o])
     first = next((k for k, d in enumerate(order) if d != "x"), len(order))
@@ -244,135 +213,7 @@ def declared_length(t: Any, a: int) -> Any:
 
 
 @goal("iio")
-def static_length(x: Any, a: int) -> Any:
-    """The length along an axis, where the type says it."""
-    n = x.type.shape[a]
-    return None if n is None else number(n)
-
-
-@goal("iio")
 def operands_length(t: Any, a: int) -> Any:
     """The length along an axis of the operand of `shape_i`, where one of its own operands has or is that length."""
     x = t.args[0]
     return traced_length(x, a) if x.op.kind == "elementwise" or x.op.length_from is not None else None
-
-
-@goal("iio")
-def total_length(xs: tuple, a: int) -> Any:
-    """The sum of the lengths along an axis."""
-    return mk(ew.add, tuple([length(x, a) for x in xs]))
-
-
-@goal("iiiio")
-def indexed_length(x: Any, ks: tuple, i: tuple, a: int) -> Any:
-    """The length of `x[i]` along an axis; slices with unit steps or `::-1`, array indices as their own lengths."""
-    kept: list[Any] = []
-    for d, e in enumerate(opened(i, ks, x.type.ndim)):
-        if isinstance(e, tuple):
-            kept.append((d, e))
-    if a >= len(kept):
-        return None
-    d, e = kept[a]
-    return _slice_length(e, length(x, d)) if e[0] == "s" else None
-
-
-def _slice_length(e: tuple, n: Any) -> Any:
-    start, stop, step = e[1:]
-    if (start, stop) == (None, None) and step in (None, 1, -1):
-        return n
-    if not is_static(e) or step not in (None, 1):
-        return None
-    zero = number(0)
-    low = start or 0
-    if low >= 0 and stop is None:
-        return ew.maximum(ew.sub(n, number(low)), zero)
-    if low >= 0 and stop >= 0:
-        return ew.minimum(number(max(stop - low, 0)), ew.maximum(ew.sub(n, number(low)), zero))
-    if low >= 0 and stop < 0:
-        return ew.maximum(ew.sub(n, number(low - stop)), zero)
-    if stop is None:
-        return ew.minimum(n, number(-low))
-    if stop < 0:
-        return ew.maximum(ew.sub(ew.minimum(n, number(-low)), number(-stop)), zero)
-    return None
-
-
-@goal("iiiio")
-def gathered_length(x: Any, us: tuple, i: tuple, a: int) -> Any:
-    """The length of `gather(x, *us, index=i)` with arrays side by side and whole dimensions besides."""
-    n = i.count("a")
-    if len(us) != n or not n or any(e not in ("a", FULL) for e in i):
-        return None
-    at, ndim = i.index("a"), max([u.type.ndim for u in us])
-    if any(e != "a" for e in i[at : at + n]):
-        return None
-    if at <= a < at + ndim:
-        return _common_length(us, ndim, a - at)
-    return length(x, a if a < at else a - ndim + n)
-
-
-def _common_length(us: tuple, ndim: int, a: int) -> Any:
-    """The length of index arrays that broadcast together: one that is given, rather than one that must be counted."""
-    found = [length(u, a - (ndim - u.type.ndim)) for u in us if u.type.ndim >= ndim - a]
-    long = [n for n in found if not _is_one(n)]
-    known = [n for n in long if n.op is CONST or n.args[0].op.family is not arange]
-    return (known or long or found)[0]
-
-
-# ---------------------------------------------------------------------- reshape
-@goal("iio")
-def ones_only(x: Any, ns: tuple) -> Any:
-    """The order of dimensions by which a reshape is a dimshuffle: only lengths 1 come or go."""
-    if any(n.op is not CONST and x.type.ndim == 0 for n in ns):
-        return None
-    order: list[Any] = []
-    d, ndim = 0, x.type.ndim
-    for n in ns:
-        while d < ndim and x.type.shape[d] == 1 and not _is_one(n):
-            d += 1
-        if d < ndim and (same_length(n, x, d)):
-            order.append(d)
-            d += 1
-        elif _is_one(n):
-            order.append("x")
-        else:
-            return None
-    return tuple(order) if all(x.type.shape[k] == 1 for k in range(d, ndim)) else None
-
-
-@goal("ii")
-def same_total(ms: tuple, ns: tuple) -> bool:
-    """Arrays of these lengths are known to have the same number of elements."""
-    return _product(ms) is _product(ns)
-
-
-@goal("io")
-def as_scalar(x: Any) -> Any:
-    """An array of one element without its dimensions."""
-    if any(n != 1 for n in x.type.shape):
-        return None
-    if x.op is CONST:
-        return Const(x.value.reshape(()))
-    return reorder(x, ())
-
-
-# ---------------------------------------------------------------------- facts about lengths
-@goal("ii")
-def covers(x: Any, n: Any) -> bool:
-    """`n` is the length of the first dimension."""
-    return same_length(n, x, 0)
-
-
-def product_along(ns: Any, axes: Any) -> Any:
-    """The product of the lengths along some axes."""
-    return _product([ns[a] for a in axes])
-
-
-def _product(chosen: Any) -> Any:
-    known = math.prod([int(n.scalar) for n in chosen if n.op is CONST])
-    others = [n for n in chosen if n.op is not CONST]
-    if not others or known == 0:
-        return number(known)
-    if known != 1:
-        others.append(number(known))
-    return mk(ew.mul, tuple(others)) if len(others) > 1 else others[0]

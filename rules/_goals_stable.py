@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import length
 from termgraph.rules import goal
+from termgraph.rules.indices import length
 from termgraph.rules.parts import kept
 from termgraph.rules.shape_facts import constant_along, count_along
 from termgraph.terms.ops.basic import dimshuffle

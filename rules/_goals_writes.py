@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.rulelib._goals_index import FULL, is_slice, length, same_length
 from termgraph.rules import goal
+from termgraph.rules.indices import is_length, length
 from termgraph.terms.build import in_dtype
 from termgraph.terms.ops.elementwise import lt, switch
 from termgraph.terms.ops.indexing import scatter_add
@@ -19,24 +19,9 @@ from termgraph.terms.term import Const, mk, mk2
 def like(y: Any, x: Any) -> Any:
     """`y` with the dtype and the shape of `x`, into which it is written."""
     y = in_dtype(y, x.type.dtype)
-    if y.type.ndim == x.type.ndim and all(same_length(length(y, d), x, d) for d in range(x.type.ndim)):
+    if y.type.ndim == x.type.ndim and all(is_length(length(y, d), x, d) for d in range(x.type.ndim)):
         return y if y.type is x.type else None
     return mk(alloc, (y, *[length(x, d) for d in range(x.type.ndim)]))
-
-
-@goal("iio")
-def meet(i: tuple, j: tuple) -> Any:
-    """The axis along which index `i` takes all up to a place and `j` all from there; of the other axes both take all.
-
-    Whatever the place is, also one that counts from the end or lies outside: the two slices are the array, cut in two.
-    """
-    if len(i) != len(j) or not i or any(e != FULL for e in (*i[:-1], *j[:-1])):
-        return None
-    before, after = i[-1], j[-1]
-    if not is_slice(before) or not is_slice(after) or before[2] is None or before[2] != after[1]:
-        return None
-    whole = before[1] in (None, 0) and after[2] is None and before[3] in (None, 1) and after[3] in (None, 1)
-    return len(i) - 1 if whole else None
 
 
 @goal("iiiiio")

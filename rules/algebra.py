@@ -1,6 +1,5 @@
 """Arithmetic that holds for every operator that declares the right facts, and the everyday identities of + - * /."""
 
-from termgraph.rulelib._goals_dtypes import is_difference, keeps_zeros
 from termgraph.rules import (
     Complex,
     Integer,
@@ -23,6 +22,7 @@ from termgraph.rules import (
     seg,
     this,
 )
+from termgraph.rules.type_facts import is_difference, keeps_zeros
 
 AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 

@@ -3,15 +3,14 @@ does it.
 """
 
 from termgraph.rulelib._goals_shapes import (
-    already,
     elemwise,
     reordered_alloc,
     spread_last,
-    spreads_further,
     unspread,
     without_leading_ones,
 )
 from termgraph.rules import head, param, rule, ruleset, seg
+from termgraph.rules.length_parts import has_lengths, spreads_further
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc as alloc_
 
@@ -21,7 +20,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def alloc(x, y, f: head, xs: seg, ys: seg, ns: seg, ms: seg, o: param):
     yield rule("useless",        alloc_(x, *ns),                                 x,
-                                 already(x, ns), tags=AGAIN)
+                                 has_lengths(x, ns), tags=AGAIN)
     yield rule("twice",          alloc_(alloc_(x, *ms), *ns),                    alloc_(x, *ns),
                                  spreads_further(x, ms, ns))
     yield rule("leading",        alloc_(x, *ns),                                 alloc_(y, *ns),

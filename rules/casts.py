@@ -1,8 +1,9 @@
 """Conversions: one is enough, and constants are written in the dtype in which they are used."""
 
-from termgraph.rulelib._goals_dtypes import constants_in_loop_dtype, needless
+from termgraph.rulelib._goals_dtypes import constants_in_loop_dtype
 from termgraph.rulelib._goals_shapes import elemwise
 from termgraph.rules import exact_in, head, integer, param, rule, ruleset, seg
+from termgraph.rules.type_facts import needless
 from termgraph.terms.ops.elementwise import cast, ceil, eq, floor, logical_not, neq, round_, switch, trunc
 from termgraph.terms.ops.reduce import all_, any_, prod, sum_
 

@@ -9,28 +9,41 @@ these are a, b, g, s, t.
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_convolution_forms import (
+from termgraph.rulelib._formulas_convolutions import (
     inputs_as_forward,
-    summed_forward,
-    summed_inputs,
-    summed_weights,
-    transformed_forward,
-    weights_as_forward,
-)
-from termgraph.rulelib._goals_convolutions import (
     panels_forward,
-    panels_inputs,
+    panels_spread,
+    panels_turned,
     panels_weights,
     product_forward,
     product_inputs,
     product_weights,
     spread_forward,
+    summed_forward,
+    summed_inputs,
+    summed_weights,
+    transformed_forward,
+    weights_as_forward,
     winograd_forward,
 )
-from termgraph.rulelib._goals_lines import lines_forward, lines_inputs, lines_weights
-from termgraph.rules import head, param, rule, ruleset, seg
+from termgraph.rulelib._formulas_lines import lines_forward, lines_inputs, lines_weights
+from termgraph.rulelib._goals_convolutions import (
+    by,
+    fixed_padding,
+    has_places,
+    known_lengths,
+    long_filter,
+    moves_by_one,
+    narrow_padding,
+    of_lines,
+    quicker_by_winograd,
+    steps_without_gaps,
+)
+from termgraph.rules import Float, Real, head, param, rule, ruleset, seg
 from termgraph.rules.parts import turned
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
+
+MOVED = ["finite", "reassoc"]
 
 
 @ruleset("canonicalize")
@@ -46,37 +59,53 @@ def convolutions(x, w, g, ns: seg, a: param, b: param, c: param, d: param, e: pa
 
 
 @ruleset("specialize", "conv_winograd", "fast_run", "fast_compile")
-def conv_as_winograd(x, w, y, f: head[conv]):
-    yield rule("forward",         f(x, w),       y,  winograd_forward(f, x, w, y), assumes=["finite", "reassoc"])
+def conv_as_winograd(x, w, f: head[conv]):
+    yield rule("forward",         f(x, w),       winograd_forward(f, x, w),
+                                  by(f, "winograd"), quicker_by_winograd(f, x, w), fixed_padding(f, x, w),
+                                  assumes=MOVED)
 
 
 @ruleset("specialize", "conv_panels", "fast_run", "fast_compile")
-def conv_by_panels(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
-    yield rule("lines",           f(x, w),       y,  lines_forward(f, x, w, y), assumes=["finite", "reassoc"])
-    yield rule("lines_inputs",    h(w, g, *ns),  y,  lines_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("lines_weights",   k(x, g, *ns),  y,  lines_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("forward",         f(x, w),       y,  panels_forward(f, x, w, y), assumes=["finite", "reassoc"])
-    yield rule("inputs",          h(w, g, *ns),  y,  panels_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("weights",         k(x, g, *ns),  y,  panels_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
+def conv_by_panels(u, v, x: Real, w: Real, g: Real, ns: seg, f: head[conv], h: head[conv_grad_inputs],
+                   k: head[conv_grad_weights]):
+    yield rule("lines",           f(u, v),       lines_forward(u, v), of_lines(f, u, v), assumes=MOVED)
+    yield rule("lines_inputs",    h(u, v, *ns),  lines_inputs(u, v, ns), of_lines(h, u, v), assumes=MOVED)
+    yield rule("lines_weights",   k(u, v, *ns),  lines_weights(u, v, ns),
+                                  of_lines(k, u, v), long_filter(k, u, v, ns), assumes=MOVED)
+    yield rule("forward",         f(x, w),       panels_forward(f, x, w),
+                                  by(f, "panels"), fixed_padding(f, x, w), assumes=MOVED)
+    yield rule("inputs",          h(w, g, *ns),  panels_spread(h, w, g, ns),
+                                  by(h, "panels"), steps_without_gaps(h), fixed_padding(h, ns, w), assumes=MOVED)
+    yield rule("inputs_stride_1", h(w, g, *ns),  panels_turned(h, w, g, ns),
+                                  by(h, "panels"), moves_by_one(h), fixed_padding(h, ns, w), known_lengths(w),
+                                  assumes=MOVED)
+    yield rule("weights",         k(x, g, *ns),  panels_weights(k, x, g, ns),
+                                  by(k, "panels"), fixed_padding(k, x, ns), assumes=MOVED)
 
 
 @ruleset("specialize", "conv_gemm", "fast_run", "fast_compile")
-def conv_gemm(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
-    yield rule("forward",         f(x, w),       y,  product_forward(f, x, w, y), assumes=["finite", "reassoc"])
-    yield rule("inputs_stride_1", h(w, g, *ns),  y,  spread_forward(h, w, g, y), assumes=["finite", "reassoc"])
-    yield rule("inputs",          h(w, g, *ns),  y,  product_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("weights",         k(x, g, *ns),  y,  product_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
+def conv_gemm(x, w, g, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       product_forward(f, x, w), by(f, "gemm"), assumes=MOVED)
+    yield rule("inputs_stride_1", h(w, g, *ns),  spread_forward(h, w, g),
+                                  by(h, "gemm"), moves_by_one(h), narrow_padding(h, w), assumes=MOVED)
+    yield rule("inputs",          h(w, g, *ns),  product_inputs(h, w, g, ns), by(h, "gemm"), assumes=MOVED)
+    yield rule("weights",         k(x, g, *ns),  product_weights(k, x, g, ns), by(k, "gemm"), assumes=MOVED)
 
 
 @ruleset("specialize", "conv_direct", "fast_run", "fast_compile")
-def conv_sums(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
-    yield rule("forward",         f(x, w),       y,  summed_forward(f, x, w, y), assumes=["finite", "reassoc"])
-    yield rule("inputs",          h(w, g, *ns),  y,  summed_inputs(h, w, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("weights",         k(x, g, *ns),  y,  summed_weights(k, x, g, ns, y), assumes=["finite", "reassoc"])
+def conv_sums(x, w, g, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       summed_forward(f, x, w), by(f, "direct"), assumes=MOVED)
+    yield rule("inputs",          h(w, g, *ns),  summed_inputs(h, w, g, ns), by(h, "direct"), assumes=MOVED)
+    yield rule("weights",         k(x, g, *ns),  summed_weights(k, x, g, ns), by(k, "direct"), assumes=MOVED)
 
 
 @ruleset("specialize", "conv_fft", "fast_run", "fast_compile")
-def conv_transforms(x, w, g, y, ns: seg, f: head[conv], h: head[conv_grad_inputs], k: head[conv_grad_weights]):
-    yield rule("forward",         f(x, w),       y,  transformed_forward(f, x, w, y), assumes=["finite", "reassoc"])
-    yield rule("inputs",          h(w, g, *ns),  y,  inputs_as_forward(h, w, g, ns, y), assumes=["finite", "reassoc"])
-    yield rule("weights",         k(x, g, *ns),  y,  weights_as_forward(k, x, g, ns, y), assumes=["finite", "reassoc"])
+def conv_transforms(x: Float, w: Float, g: Float, ns: seg, f: head[conv], h: head[conv_grad_inputs],
+                    k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       transformed_forward(f, x, w),
+                                  by(f, "fft"), known_lengths(x), known_lengths(w), assumes=MOVED)
+    yield rule("inputs",          h(w, g, *ns),  inputs_as_forward(h, w, g, ns),
+                                  by(h, "fft"), known_lengths(ns), known_lengths(w), known_lengths(g), assumes=MOVED)
+    yield rule("weights",         k(x, g, *ns),  weights_as_forward(k, x, g, ns),
+                                  by(k, "fft"), known_lengths(x), known_lengths(ns), known_lengths(g), has_places(g),
+                                  assumes=MOVED)

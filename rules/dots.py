@@ -1,10 +1,9 @@
 """Products of vectors and matrices in the cheapest order, without matrices that are mostly zeros or of rank one, and
 sums of products as the matrix products they are."""
 
-from termgraph.rulelib._goals_products import cheaper_left, cheaper_right
 from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_dtype, this
 from termgraph.rules.constant_guards import Unit
-from termgraph.rules.shape_facts import same_length, single, stored
+from termgraph.rules.shape_facts import cheaper_left, cheaper_right, same_length, single, stored
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.linalg import dot, matmul

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_control import choice_of_tangents, through_choice
+from termgraph.rulelib._formulas_grad_control import through_choice
+from termgraph.rulelib._goals_grad_control import choice_of_tangents
 from termgraph.rules import param, rule, ruleset, seg
 from termgraph.rules.parts import nothing_for
 from termgraph.terms.ops.barrier import later
@@ -12,8 +13,8 @@ from termgraph.terms.ops.derivative import NOTHING, pullback, pushforward, tup
 
 @ruleset("grad")
 def grad_control(x, c, g, r, t, a: param, b: param, e: param, xs: seg, gs: seg, hs: seg, ns: seg):
-    yield rule("ifelse",          pullback(ifelse(c, *xs, n=a), *gs),           tup(NOTHING, *hs),
-                                  through_choice(c, xs, gs, hs))
+    yield rule("ifelse",          pullback(ifelse(c, *xs, n=a), *gs),
+                                  tup(NOTHING, *through_choice(c, xs, gs)))
     yield rule("check",           pullback(check(x, *ns, error=a, message=b), g), tup(g, *nothing_for(ns)))
     yield rule("print",           pullback(print_(x, message=a, attributes=b, show=e), g),  (g,))
     yield rule("later",           pullback(later(x, *ns), g),                   tup(g, *nothing_for(ns)))

@@ -6,9 +6,11 @@ whole cotangent of the window, as in Theano.
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_convolutions import taps_of
-from termgraph.rulelib._goals_grad_convolutions import laid_back, linear_in_two, one_or_zeros, pooled_lengths, tangent
-from termgraph.rulelib._goals_pooling import of_the_largest
+from termgraph.rulelib._formulas_convolutions import taps_of
+from termgraph.rulelib._formulas_grad_convolutions import laid_back
+from termgraph.rulelib._formulas_pooling import of_the_largest, pooled_lengths
+from termgraph.rulelib._goals_grad_convolutions import linear_in_two
+from termgraph.rulelib._goals_grad_forward import or_zero
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import nothing_for, zeros_like
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights, windows
@@ -17,23 +19,16 @@ from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
 
 
 @ruleset("grad")
-def grad_convolution(x, w, g, h, ns: seg, ks: seg, us: seg, a: param, b: param, c: param, d: param, e: param, i: param):
-    yield rule("forward",  pullback(conv(x, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), g),
-                           (conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
-                               conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i)),
-                           taps_of(x, ns), taps_of(w, ks))
-    yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e,
-                               algo=i), h),
-                           tup(conv_grad_weights(h, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
-                               conv(h, w, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *nothing_for(ns)),
-                           taps_of(w, ks))
-    yield rule("weights",  pullback(conv_grad_weights(x, g, *ks, stride=a, border=b, dilation=c, groups=d, flip=e,
-                               algo=i), h),
-                           tup(conv_grad_inputs(h, g, *ns, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i),
-                               conv(x, h, stride=a, border=b, dilation=c, groups=d, flip=e, algo=i), *nothing_for(ks)),
-                           taps_of(x, ns))
+def grad_convolution(x, w, g, h, ns: seg, ks: seg, a: param, b: param, c: param, d: param, e: param, i: param):
+    how = {"stride": a, "border": b, "dilation": c, "groups": d, "flip": e, "algo": i}
+    yield rule("forward",  pullback(conv(x, w, **how), g),
+                           (conv_grad_inputs(w, g, *taps_of(x), **how), conv_grad_weights(x, g, *taps_of(w), **how)))
+    yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, **how), h),
+                           tup(conv_grad_weights(h, g, *taps_of(w), **how), conv(h, w, **how), *nothing_for(ns)))
+    yield rule("weights",  pullback(conv_grad_weights(x, g, *ks, **how), h),
+                           tup(conv_grad_inputs(h, g, *taps_of(x), **how), conv(x, h, **how), *nothing_for(ks)))
     yield rule("windows",  pullback(windows(x, *ks, stride=a, dilation=b), g),
-                           tup(h, *nothing_for(ks)),  laid_back(x, g, ks, a, b, h))
+                           tup(laid_back(x, g, ks, a, b), *nothing_for(ks)))
 
 
 @ruleset("grad")
@@ -46,22 +41,24 @@ def forward_convolution(x, y, t, v, ns: seg, us: seg, xs: seg, ts: seg, f: head[
 
 
 @ruleset("grad")
-def grad_pooling(x, y, g, h, u, v, z, ns: seg, us: seg, a: param, b: param, c: param, d: param, f: head[pool_max_grad]):
-    yield rule("largest",      pullback(pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g),
-                               (pool_max_grad(x, pool(x, kind="max", size=a, stride=b, pad=c, ignore_border=d), g,
-                                   size=a, stride=b, pad=c, ignore_border=d),))
-    yield rule("sum",          pullback(pool(x, kind="sum", size=a, stride=b, pad=c, ignore_border=d), g),
-                               (pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d),),
-                               pooled_lengths(x, a, ns))
-    yield rule("largest_back", pullback(f(x, y, g), h),  (zeros_like(x), zeros_like(y), z),
-                               of_the_largest(f, x, y, h, z))
-    yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, size=a, stride=b, pad=c, ignore_border=d), h),
-                               tup(pool(h, kind="sum", size=a, stride=b, pad=c, ignore_border=d), *nothing_for(ns)))
+def grad_pooling(x, y, g, h, ns: seg, a: param, b: param, c: param, d: param):
+    how = {"size": a, "stride": b, "pad": c, "ignore_border": d}
+    yield rule("largest",      pullback(pool(x, kind="max", **how), g),
+                               (pool_max_grad(x, pool(x, kind="max", **how), g, **how),))
+    yield rule("sum",          pullback(pool(x, kind="sum", **how), g),
+                               (pool_sum_grad(g, *pooled_lengths(x, a), **how),))
+    yield rule("largest_back", pullback(pool_max_grad(x, y, g, **how), h),
+                               (zeros_like(x), zeros_like(y), of_the_largest(x, y, h, a, b, c, d)))
+    yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, **how), h),
+                               tup(pool(h, kind="sum", **how), *nothing_for(ns)))
 
 
 @ruleset("grad")
-def forward_pooling(x, y, g, t, u, v, w, z, ns: seg, us: seg, p: head[pool], f: head[pool_max_grad],
-                    k: head[pool_sum_grad]):
-    yield rule("pool",         pushforward(p(x), t),                  z,            tangent(p, x, t, z))
-    yield rule("max_grad",     pushforward(f(x, y, g), t, u, v),      f(x, y, w),   one_or_zeros(g, v, w))
+def forward_pooling(x, y, g, t, u, v, w, ns: seg, us: seg, a: param, b: param, c: param, d: param,
+                    f: head[pool_max_grad], k: head[pool_sum_grad]):
+    how = {"size": a, "stride": b, "pad": c, "ignore_border": d}
+    yield rule("largest",      pushforward(pool(x, kind="max", **how), t),
+                               of_the_largest(x, pool(x, kind="max", **how), t, a, b, c, d))
+    yield rule("sum",          pushforward(pool(x, kind="sum", **how), t),  pool(t, kind="sum", **how))
+    yield rule("max_grad",     pushforward(f(x, y, g), t, u, v),      f(x, y, w),   or_zero(g, v, w))
     yield rule("sum_grad",     pushforward(k(g, *ns), t, *us),        k(t, *ns))

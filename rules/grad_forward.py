@@ -6,14 +6,8 @@ Element-wise ops need no line here: their pullback rule says it all, unless comp
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_forward import (
-    at_first_places,
-    both,
-    in_sorted_order,
-    or_zero,
-    or_zeros,
-    product_rule,
-)
+from termgraph.rulelib._formulas_grad_forward import at_first_places, in_sorted_order
+from termgraph.rulelib._goals_grad_forward import both, or_zero, or_zeros, product_rule
 from termgraph.rules import Complex, head, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pushforward
@@ -43,7 +37,6 @@ from termgraph.terms.ops.sorting import sort, unique
 from termgraph.terms.ops.transfer import to_device
 
 
-# ---------------------------------------------------------------------- rules
 @ruleset("grad")
 def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
                    f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real,
@@ -64,10 +57,8 @@ def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg,
                             or_zero(x, t, v), or_zero(y, u, w))
     yield rule("product",   pushforward(p(x, y), t, u),                  v,
                             both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
-    yield rule("sort",      pushforward(sort(x, axis=a), t),             v,
-                            in_sorted_order(x, t, a, v))
-    yield rule("unique",    pushforward(unique(x, axis=a), t),           v,
-                            at_first_places(x, t, a, v))
+    yield rule("sort",      pushforward(sort(x, axis=a), t),             in_sorted_order(x, t, a))
+    yield rule("unique",    pushforward(unique(x, axis=a), t),           at_first_places(x, t, a))
 
 
 @ruleset("grad")

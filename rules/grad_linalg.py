@@ -8,31 +8,31 @@ quantities that are unique (the eigenvalues or singular values themselves) are u
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_linalg import (
+from termgraph.rulelib._formulas_grad_linalg import (
     as_long_as,
     cholesky_slope,
     eig_slope,
+    eig_values_slope,
     eigh_slope,
-    eigvals_slope,
-    eigvalsh_slope,
+    eigh_values_slope,
     expm_slope,
     irfft_slope,
     logdet_scale,
-    lstsq_slopes,
     pinv_slope,
     qr_slope,
     rfft_slope,
     scaled_inverse,
     sqrtm_slope,
     svd_slope,
-    svdvals_slope,
+    svd_values_slope,
     transposed_solve,
     triangular_slope,
-)
+)  # fmt: skip
 from termgraph.rules import Matrix, Vector, param, rule, ruleset
+from termgraph.rules.constant_guards import Zero
 from termgraph.rules.parts import transposed
 from termgraph.terms.ops.basic import dimshuffle, nth
-from termgraph.terms.ops.derivative import pullback
+from termgraph.terms.ops.derivative import missing, pullback
 from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
 from termgraph.terms.ops.linalg import (
     cholesky,
@@ -56,8 +56,9 @@ from termgraph.terms.ops.linalg import (
     svdvals,
 )  # fmt: skip
 
+UNWRITTEN = missing("only the solution of lstsq is differentiated, not residuals or singular values")
 
-# ---------------------------------------------------------------------- rules
+
 @ruleset("grad")
 def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y):
     yield rule("inner",         pullback(dot(u, v), g),    (g * v, g * u))
@@ -71,57 +72,62 @@ def grad_product(g, u: Vector, v: Vector, A: Matrix, B: Matrix, x, y):
 
 
 @ruleset("grad")
-def grad_linalg(x, y, g, h, i, k, o, p, a: param, b: param, c: param, d: param):
+def grad_linalg(x, y, g, h, i, k, z: Zero, w: Zero, a: param, b: param, c: param, d: param):
     yield rule("solve",       pullback(solve(x, y, assume_a=a, on_error=d), g),
                               (-matmul(solve(transposed(x), g, assume_a=a, on_error=d),
                                   transposed(solve(x, y, assume_a=a, on_error=d))),
                                   solve(transposed(x), g, assume_a=a, on_error=d)))
     yield rule("triangular",  pullback(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), g),
-                              (o, p),
-                              transposed_solve(x, g, a, b, c, d, p),
-                              triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d), p,
-                                  a, b, c, o))
+                              (triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d),
+                                  transposed_solve(x, g, a, b, c, d), a, b, c),
+                                  transposed_solve(x, g, a, b, c, d)))
     yield rule("inv",         pullback(inv(x), g),
                               (-matmul(transposed(inv(x)), matmul(g, transposed(inv(x)))),))
-    yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g), (o,),
-                              pinv_slope(x, pinv(x, rcond=a, hermitian=b), g, o))
-    yield rule("det",         pullback(det(x), g),                      (o,),
-                              scaled_inverse(x, g * det(x), o))
-    yield rule("slogdet",     pullback(slogdet(x), g, h),               (o * transposed(inv(x)),),
-                              logdet_scale(nth(slogdet(x), i=0), g, h, o))
-    yield rule("expm",        pullback(expm(x), g),                     (o,),
-                              expm_slope(x, g, o))
-    yield rule("sqrtm",       pullback(sqrtm(x), g),                    (o,),
-                              sqrtm_slope(sqrtm(x), g, o))
-    yield rule("lstsq",       pullback(lstsq(x, y, rcond=a), g, h, i, k), (o, p),
-                              lstsq_slopes(x, y, g, h, k, o, p))
+    yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g),
+                              (pinv_slope(x, pinv(x, rcond=a, hermitian=b), g),))
+    yield rule("det",         pullback(det(x), g),                      (scaled_inverse(x, g * det(x)),))
+    yield rule("slogdet",     pullback(slogdet(x), g, h),
+                              (logdet_scale(nth(slogdet(x), i=0), g, h) * transposed(inv(x)),))
+    yield rule("expm",        pullback(expm(x), g),                     (expm_slope(x, g),))
+    yield rule("sqrtm",       pullback(sqrtm(x), g),                    (sqrtm_slope(sqrtm(x), g),))
+    yield rule("solution",    pullback(lstsq(x, y, rcond=a), g, z, i, w),
+                              (pinv_slope(x, pinv(x), matmul(g, transposed(y))), matmul(transposed(pinv(x)), g)))
+    yield rule("lstsq",       pullback(lstsq(x, y, rcond=a), g, h, i, k),  (UNWRITTEN, UNWRITTEN))
 
 
 @ruleset("grad")
-def grad_decomposition(x, g, h, i, o, a: param, b: param):
-    yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),  (o,),
-                              cholesky_slope(cholesky(x, lower=a, on_error=b), g, a, o))
-    yield rule("qr",          pullback(qr(x, mode=a), g, h),            (o,),
-                              qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h, o))
-    yield rule("eigh",        pullback(eigh(x, lower=a), g, h),         (o,),
-                              eigh_slope(nth(eigh(x, lower=a), i=0), nth(eigh(x, lower=a), i=1), g, h, a, o))
-    yield rule("eigvalsh",    pullback(eigvalsh(x, lower=a), g),        (o,),
-                              eigvalsh_slope(eigh(x, lower=a), g, a, o))
-    yield rule("svd",         pullback(svd(x, full_matrices=a), g, h, i), (o,),
-                              svd_slope(nth(svd(x, full_matrices=a), i=0), nth(svd(x, full_matrices=a), i=1),
-                                  nth(svd(x, full_matrices=a), i=2), g, h, i, a, o))
-    yield rule("svdvals",     pullback(svdvals(x), g),                  (o,),
-                              svdvals_slope(svd(x, full_matrices=False), g, o))
-    yield rule("eig",         pullback(eig(x), g, h),                   (o,),
-                              eig_slope(nth(eig(x), i=0), nth(eig(x), i=1), g, h, o))
-    yield rule("eigvals",     pullback(eigvals(x), g),                  (o,),  eigvals_slope(eig(x), g, o))
+def grad_decomposition(x, g, h, i, z: Zero, w: Zero, a: param, b: param):
+    yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),
+                              (cholesky_slope(cholesky(x, lower=a, on_error=b), g, a),))
+    yield rule("qr",          pullback(qr(x, mode=a), g, h),
+                              (qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h),))
+    yield rule("eigh_values", pullback(eigh(x, lower=a), g, z),
+                              (eigh_values_slope(nth(eigh(x, lower=a), i=1), g, a),))
+    yield rule("eigh",        pullback(eigh(x, lower=a), g, h),
+                              (eigh_slope(nth(eigh(x, lower=a), i=0), nth(eigh(x, lower=a), i=1), g, h, a),))
+    yield rule("eigvalsh",    pullback(eigvalsh(x, lower=a), g),
+                              (eigh_values_slope(nth(eigh(x, lower=a), i=1), g, a),))
+    yield rule("svd_values",  pullback(svd(x, full_matrices=a), z, g, w),
+                              (svd_values_slope(nth(svd(x, full_matrices=a), i=0), nth(svd(x, full_matrices=a), i=1),
+                                  nth(svd(x, full_matrices=a), i=2), g, a),))
+    yield rule("svd",         pullback(svd(x, full_matrices=a), g, h, i),
+                              (svd_slope(nth(svd(x, full_matrices=a), i=0), nth(svd(x, full_matrices=a), i=1),
+                                  nth(svd(x, full_matrices=a), i=2), g, h, i, a),))
+    yield rule("svdvals",     pullback(svdvals(x), g),
+                              (svd_values_slope(nth(svd(x, full_matrices=False), i=0),
+                                  nth(svd(x, full_matrices=False), i=1), nth(svd(x, full_matrices=False), i=2), g,
+                                  False),))
+    yield rule("eig_values",  pullback(eig(x), g, z),                   (eig_values_slope(nth(eig(x), i=1), g),))
+    yield rule("eig",         pullback(eig(x), g, h),
+                              (eig_slope(nth(eig(x), i=0), nth(eig(x), i=1), g, h),))
+    yield rule("eigvals",     pullback(eigvals(x), g),                  (eig_values_slope(nth(eig(x), i=1), g),))
 
 
 @ruleset("grad")
-def grad_fft(x, g, o, a: param, b: param, c: param):
-    yield rule("fft",         pullback(fft(x, n=a, axis=b, norm=c), g),   (o,),
-                              as_long_as(fft(g, n=None, axis=b, norm=c), x, a, b, o))
-    yield rule("ifft",        pullback(ifft(x, n=a, axis=b, norm=c), g),  (o,),
-                              as_long_as(ifft(g, n=None, axis=b, norm=c), x, a, b, o))
-    yield rule("rfft",        pullback(rfft(x, n=a, axis=b, norm=c), g),  (o,),  rfft_slope(x, g, a, b, c, o))
-    yield rule("irfft",       pullback(irfft(x, n=a, axis=b, norm=c), g), (o,),  irfft_slope(x, g, a, b, c, o))
+def grad_fft(x, g, a: param, b: param, c: param):
+    yield rule("fft",         pullback(fft(x, n=a, axis=b, norm=c), g),
+                              (as_long_as(fft(g, n=None, axis=b, norm=c), x, a, b),))
+    yield rule("ifft",        pullback(ifft(x, n=a, axis=b, norm=c), g),
+                              (as_long_as(ifft(g, n=None, axis=b, norm=c), x, a, b),))
+    yield rule("rfft",        pullback(rfft(x, n=a, axis=b, norm=c), g),   (rfft_slope(x, g, a, b, c),))
+    yield rule("irfft",       pullback(irfft(x, n=a, axis=b, norm=c), g),  (irfft_slope(x, g, a, b, c),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_marks import number
+from termgraph.rulelib._formulas_grad_marks import number
 from termgraph.rules import head, param, rule, ruleset
 from termgraph.terms.ops.derivative import pullback, pushforward, undefined
 from termgraph.terms.ops.elementwise import clip
@@ -18,12 +18,11 @@ from termgraph.terms.ops.workers import mean_over_workers
 
 
 @ruleset("grad")
-def grad_marks(x, g, k, n, a: param, b: param):
-    yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, k, n),),
-                               number(a, g, k), number(b, g, n))
+def grad_marks(x, g, a: param, b: param):
+    yield rule("clip",         pullback(grad_clip(x, lower=a, upper=b), g),  (clip(g, number(a, g), number(b, g)),))
     yield rule("forward_clip", pushforward(grad_clip(x, lower=a, upper=b), g),
                                g)   # it is what flows back that is clipped
-    yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * k,),           number(a, g, k))
+    yield rule("scale",        pullback(grad_scale(x, multiplier=a), g),     (g * number(a, g),))
     yield rule("device",       pullback(to_device(x, device=a), g),          (g,))
     yield rule("zero",         pullback(zero_grad(x), g),                    (None,))
     yield rule("undefined",    pullback(undefined_grad(x), g),               (undefined("declared by undefined_grad"),))

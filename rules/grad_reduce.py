@@ -6,13 +6,7 @@ exact first and second derivatives.
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_reduce import (
-    axes_and_dtype,
-    factors_without,
-    hits,
-    running_factors,
-    summed_from_the_end,
-)
+from termgraph.rulelib._formulas_grad_reduce import factors_without, hits, running_factors, summed_from_the_end
 from termgraph.rules import head, param, rule, ruleset
 from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
@@ -31,19 +25,17 @@ from termgraph.terms.ops.reduce import (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_reduce(x, g, o, a: param, b: param, m: head[max_, min_]):
+def grad_reduce(x, g, a: param, b: param, m: head[max_, min_]):
     yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)),))
-    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)) * o,),
-                              factors_without(x, a, o))
-    yield rule("largest",     pullback(m(x), g),
-                              (dimshuffle(g / sum_(o, axis=a, dtype=b), order=kept(x, a)) * o,),
-                              axes_and_dtype(m, x, a, b), hits(x, m(x), kept(x, a), o))
-    yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (o,),
-                              summed_from_the_end(g, a, o))
-    yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (o,),
-                              running_factors(x, g, a, o))
+    yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),
+                              (dimshuffle(g, order=kept(x, a)) * factors_without(x, a),))
+    yield rule("largest",     pullback(m(x, axis=a), g),
+                              (dimshuffle(g / sum_(hits(x, m(x, axis=a), kept(x, a)), axis=a, dtype=x.dtype),
+                                  order=kept(x, a))
+                                  * hits(x, m(x, axis=a), kept(x, a)),))
+    yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (summed_from_the_end(g, a),))
+    yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (running_factors(x, g, a),))
     yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),
                               (dimshuffle(g, order=kept(x, a))
                                   * exp(x - dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),))

@@ -5,7 +5,7 @@ The pullback of a move puts the cotangent back where the elements came from; len
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_shape import (
+from termgraph.rulelib._formulas_grad_shape import (
     at_first_places,
     items,
     last_written,
@@ -13,7 +13,7 @@ from termgraph.rulelib._goals_grad_shape import (
     pieces,
     steps,
     unsorted,
-)
+)  # fmt: skip
 from termgraph.rules import param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
 from termgraph.terms.ops.basic import dimshuffle
@@ -42,29 +42,24 @@ from termgraph.terms.ops.shaping import (
 from termgraph.terms.ops.sorting import bincount, sort, unique, unique_all
 
 
-# ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_shape(x, y, z, g, o, a: param, b: param, xs: seg, ns: seg, gs: seg, ms: seg, hs: seg):
+def grad_shape(x, y, z, g, a: param, b: param, xs: seg, ns: seg):
     yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=undone(x, a)),))
     yield rule("reshape",       pullback(reshape(x, *ns), g),
                                 tup(reshape(g, *lengths(x)), *nothing_for(ns)))
     yield rule("alloc",         pullback(alloc(x, *ns), g),                 tup(g, *nothing_for(ns)))
     yield rule("specify_shape", pullback(specify_shape(x, *ns, known=a, told=b), g), tup(g, *nothing_for(ns)))
     yield rule("unbroadcast",   pullback(unbroadcast(x, axis=a), g),        (g,))
-    yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*gs),
-                                items(xs, g, gs))
-    yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*gs),
-                                pieces(xs, a, g, gs))
-    yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (o,),
-                                on_diagonal(x, g, a, o))
+    yield rule("make_vector",   pullback(make_vector(*xs, dtype=a), g),     tup(*items(xs, g)))
+    yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*pieces(xs, a, g)))
+    yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (on_diagonal(x, g, a),))
     yield rule("alloc_diag",    pullback(alloc_diag(x, offset=a), g),       (diagonal(g, offset=a),))
     yield rule("arange",        pullback(arange(x, y, z, dtype=a), g),
-                                (sum_(g, axis=(0,), dtype=a), None, sum_(g * o, axis=(0,), dtype=a)),
-                                steps(g, o))
+                                (sum_(g, axis=(0,), dtype=a), None, sum_(g * steps(g), axis=(0,), dtype=a)))
 
 
 @ruleset("grad")
-def grad_index(x, y, g, o, c, u, a: param, ns: seg, hs: seg):
+def grad_index(x, y, g, c, u, a: param, ns: seg):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
                                 tup(inc_subtensor(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
     yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g),
@@ -76,14 +71,10 @@ def grad_index(x, y, g, o, c, u, a: param, ns: seg, hs: seg):
     yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),
                                 tup(g, gather(g, *ns, index=a), *nothing_for(ns)))
     yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),
-                                tup(scatter_set(g, 0, *ns, index=a), switch(c, gather(g, *ns, index=a), 0),
-                                    *nothing_for(ns)),
-                                last_written(x, y, ns, a, c))
-    yield rule("sort",          pullback(sort(x, axis=a), g),                   (o,),
-                                unsorted(x, g, a, o))
-    yield rule("unique",        pullback(unique(x, axis=a), g),                 (o,),
-                                at_first_places(x, g, a, o))
-    yield rule("unique_all",    pullback(unique_all(x, axis=a), g, y, c, u),    (o,),
-                                at_first_places(x, g, a, o))
+                                tup(scatter_set(g, 0, *ns, index=a),
+                                    switch(last_written(x, y, ns, a), gather(g, *ns, index=a), 0), *nothing_for(ns)))
+    yield rule("sort",          pullback(sort(x, axis=a), g),                   (unsorted(x, g, a),))
+    yield rule("unique",        pullback(unique(x, axis=a), g),                 (at_first_places(x, g, a),))
+    yield rule("unique_all",    pullback(unique_all(x, axis=a), g, y, c, u),    (at_first_places(x, g, a),))
     yield rule("bincount",      pullback(bincount(x, c, y), g),
                                 (None, None, gather(g, x, index=("a",))))

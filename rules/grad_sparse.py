@@ -5,17 +5,19 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_grad_forward import product_rule
-from termgraph.rulelib._goals_grad_sparse import (
+from termgraph.rulelib._formulas_grad_sparse import (
+    columns_of,
     joined_back,
     kept_back,
     multiplied_back,
     ordered_back,
-    places,
+    rows_of,
     spread_back,
-    turned,
 )
+from termgraph.rulelib._goals_grad_forward import product_rule
+from termgraph.rulelib._goals_grad_sparse import other_format
 from termgraph.rules import head, param, rule, ruleset, seg
+from termgraph.rules.parts import length
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.sparse import (
@@ -32,25 +34,24 @@ from termgraph.terms.ops.sparse import (
 
 # ---------------------------------------------------------------------- rules
 @ruleset("grad")
-def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, u, v, g, f: param, b: param):
+def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, g, f: param, b: param):
     yield rule("apart",    pullback(csm_data(s), g),                         (g,))
     yield rule("together", pullback(csm(d, i, p, h, format=f), g),           (g, None, None, None))
     yield rule("dot",      pullback(csm_dot(d, i, p, n, x, format=f), g),
-                           (csm_sample(r, c, g, x), None, None, None, csm_dot(d, i, p, k, g, format=b)),
-                           places(i, p, f, r, c), turned(x, f, k, b))
-    yield rule("sample",   pullback(csm_sample(i, j, x, y), g),              (None, None, u, v),
-                           spread_back(x, i, g, gather(y, j, index=("a",)), u),
-                           spread_back(y, j, g, gather(x, i, index=("a",)), v))
-    yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),           (u, None, None, None),
-                           ordered_back(i, p, n, g, u))
-    yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, u, None, None),
-                           kept_back(s, g, u))
+                           (csm_sample(rows_of(i, p, f), columns_of(i, p, f), g, x), None, None, None,
+                               csm_dot(d, i, p, length(x, 0), g, format=b)),
+                           other_format(f, b))
+    yield rule("sample",   pullback(csm_sample(i, j, x, y), g),
+                           (None, None, spread_back(x, i, g, gather(y, j, index=("a",))),
+                               spread_back(y, j, g, gather(x, i, index=("a",)))))
+    yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),        (ordered_back(i, p, n, g), None, None, None))
+    yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, kept_back(s, g), None, None))
     yield rule("joined",   pullback(csm_joined(d, i, p, x, j, c, n, both=b), g, h, k),
-                           (u, None, None, v, None, None, None),
-                           joined_back(d, i, p, x, j, c, n, g, b, u, v))
+                           (joined_back(0, d, i, p, x, j, c, n, g, b), None, None,
+                               joined_back(1, d, i, p, x, j, c, n, g, b), None, None, None))
     yield rule("multiplied", pullback(csm_multiplied(d, i, p, x, j, c, n, r), g, h, k),
-                           (u, None, None, v, None, None, None, None),
-                           multiplied_back(d, i, p, x, j, c, n, g, u, v))
+                           (multiplied_back(0, d, i, p, x, j, c, n, g), None, None,
+                               multiplied_back(1, d, i, p, x, j, c, n, g), None, None, None, None))
 
 
 @ruleset("grad")

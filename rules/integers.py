@@ -4,7 +4,6 @@ What is known comes from ranges (dtypes, lengths, `arange`, `T.assume(i, between
 ranges prove, and that the mode UNSAFE takes on trust. A division by 0 gives 0.
 """
 
-from termgraph.rulelib._goals_integers import after_mask, power_of
 from termgraph.rules import (
     Integer,
     Uniform,
@@ -23,6 +22,7 @@ from termgraph.rules import (
     same_dtype,
     this,
 )
+from termgraph.rules.number_parts import after_mask, two_to
 from termgraph.rules.range_facts import leaves_rest
 from termgraph.terms.ops.assume import between
 from termgraph.terms.ops.elementwise import (
@@ -46,14 +46,14 @@ Number = Uniform & Integer
 
 
 @ruleset("canonicalize")
-def quotients(i: Integer, j: Integer, k: Integer, c: Number, d: Number, p):
+def quotients(i: Integer, j: Integer, k: Integer, c: Number, d: Number):
     # one spelling; specialize makes shifts and masks of powers of two again
-    yield rule("left_shift",     left_shift(i, c),               i * p,
-                                 power_of(c, p), same_dtype(i, c))
-    yield rule("right_shift",    right_shift(i, c),              floor_div(i, p),
-                                 power_of(c, p), same_dtype(i, c))
-    yield rule("mask",           bitwise_and(i, c),              mod(i, p),
-                                 after_mask(c, p), same_dtype(i, c))
+    yield rule("left_shift",     left_shift(i, c),               i * two_to(c),
+                                 same_dtype(i, c))
+    yield rule("right_shift",    right_shift(i, c),              floor_div(i, two_to(c)),
+                                 same_dtype(i, c))
+    yield rule("mask",           bitwise_and(i, c),              mod(i, after_mask(c)),
+                                 same_dtype(i, c))
 
     # nothing is left, or all
     yield rule("small",          floor_div(i, j),                0,

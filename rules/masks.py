@@ -4,18 +4,20 @@
 places.
 """
 
-from termgraph.rulelib._goals_masks import masked, over_all
+from termgraph.rulelib._goals_masks import masked
 from termgraph.rules import Scalar, param, rule, ruleset, same_dtype, seg
+from termgraph.rules.parts import unmoved
 from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.ops.indexing import gather, scatter_add, scatter_set
 from termgraph.terms.ops.reduce import sum_
 
 
 @ruleset("canonicalize")
-def masks(x, o, c, v: Scalar, ks: seg, i: param, a: param, b: param, d: param):
+def masks(x, c, v: Scalar, ks: seg, i: param, a: param, d: param):
     yield rule("set",            scatter_set(x, v, *ks, index=i),                switch(c, v, x),
                                  same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
     yield rule("add",            scatter_add(x, v, *ks, index=i),                switch(c, x + v, x),
                                  same_dtype(x, v), masked(x, ks, i, c), assumes=["domain"])
-    yield rule("sum",            sum_(gather(x, *ks, index=i), axis=a, dtype=d), sum_(switch(c, x, o), axis=b, dtype=d),
-                                 masked(x, ks, i, c), over_all(x, o, b), assumes=["domain", "reassoc"])
+    yield rule("sum",            sum_(gather(x, *ks, index=i), axis=a, dtype=d),
+                                 sum_(switch(c, x, 0), axis=unmoved(x), dtype=d),
+                                 masked(x, ks, i, c), assumes=["domain", "reassoc"])

@@ -1,6 +1,5 @@
 """Signs go outside and sums are written `P - N`; whole numbers cancel exactly, in every dtype."""
 
-from termgraph.rulelib._goals_dtypes import below_zero
 from termgraph.rules import (
     Constant,
     Guard,
@@ -23,6 +22,7 @@ from termgraph.rules import (
     same_dtype,
     this,
 )
+from termgraph.rules.constant_guards import below_zero
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
 

@@ -7,13 +7,8 @@ windows of it.
 
 from __future__ import annotations
 
-from termgraph.rulelib._goals_pooling import (
-    after_the_maximum,
-    as_windows,
-    few_in_windows,
-    maxima_as_windows,
-    sums_as_windows,
-)
+from termgraph.rulelib._formulas_pooling import as_windows, maxima_as_windows, sums_as_windows, whole_windows
+from termgraph.rulelib._goals_pooling import after_the_maximum, few_in_windows
 from termgraph.rules import head, needed_once, rule, ruleset, seg
 from termgraph.terms.ops.elementwise import add, maximum, minimum, mul
 from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
@@ -27,12 +22,12 @@ def pooling(y, xs: seg, f: head[pool], g: head[add, mul, maximum, minimum]):
 
 
 @ruleset("specialize", "fast_run", "fast_compile")
-def pool_text(x, y, f: head[pool]):
-    yield rule("few",            f(x),        y,  few_in_windows(f, x, y), assumes=["reassoc"])
+def pool_text(x, f: head[pool]):
+    yield rule("few",            f(x),        whole_windows(f, x), few_in_windows(f, x), assumes=["reassoc"])
 
 
 @ruleset("without_routines")
-def pool_windows(x, y, g, z, ns: seg, f: head[pool], h: head[pool_max_grad], k: head[pool_sum_grad]):
-    yield rule("forward",        f(x),        y,  as_windows(f, x, y), assumes=["reassoc"])
-    yield rule("max_grad",       h(x, z, g),  y,  maxima_as_windows(h, x, z, g, y), assumes=["reassoc"])
-    yield rule("sum_grad",       k(g, *ns),   y,  sums_as_windows(k, g, ns, y), assumes=["reassoc"])
+def pool_windows(x, y, g, ns: seg, f: head[pool], h: head[pool_max_grad], k: head[pool_sum_grad]):
+    yield rule("forward",        f(x),        as_windows(f, x), assumes=["reassoc"])
+    yield rule("max_grad",       h(x, y, g),  maxima_as_windows(h, x, y, g), assumes=["reassoc"])
+    yield rule("sum_grad",       k(g, *ns),   sums_as_windows(k, g, ns), assumes=["reassoc"])

@@ -5,7 +5,6 @@ from termgraph.rulelib._goals_reduce import (
     constant_divisor,
     constant_factors,
     reduced_before_order,
-    repeated,
     sum_of_parts,
     without_short_axes,
 )
@@ -14,6 +13,7 @@ from termgraph.rules import (
     Float,
     Scalar,
     Uniform,
+    dual,
     exact_in,
     head,
     needed_once,
@@ -25,6 +25,7 @@ from termgraph.rules import (
     seg,
     this,
 )
+from termgraph.rules.length_parts import repeats, repetitions, unrepeated
 from termgraph.rules.parts import lengths, merged
 from termgraph.rules.shape_facts import along_one, increasing, reduces, single
 from termgraph.terms.ops.basic import dimshuffle
@@ -37,18 +38,18 @@ ROUNDS = ["reassoc"]
 
 
 @ruleset("canonicalize")
-def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p: Bool, f: head, xs: seg, ns: seg,
-               a: param, b: param, d: param, o: param, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p: Bool, f: head, k: head,
+               xs: seg, ns: seg, a: param, b: param, d: param, o: param,
+               r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
+               e: head[max_, min_], l: head[any_, all_], t: head[argmax, argmin],
                s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
     yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
                                  assumes=["signed_zero"])
     yield rule("prod_nothing",   prod(x, axis=(), dtype=d),                      cast(x, dtype=d),
                                  assumes=["signed_zero"])
-    yield rule("max_nothing",    max_(x, axis=()),                               x)
-    yield rule("min_nothing",    min_(x, axis=()),                               x)
-    yield rule("any_nothing",    any_(x, axis=()),                               neq(x, 0))
-    yield rule("all_nothing",    all_(x, axis=()),                               neq(x, 0))
+    yield rule("extreme_nothing", e(x, axis=()),                                 x)
+    yield rule("truth_nothing",  l(x, axis=()),                                  neq(x, 0))
     yield rule("logsumexp_nothing", logsumexp(w, axis=()),                       w, assumes=["signed_zero"])
     yield rule("short_axes",     r(x),                                           y,
                                  without_short_axes(r, x, y))
@@ -63,8 +64,7 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
     yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=merged(x, a, b)))
     yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=merged(x, a, b)),
                                  assumes=["signed_zero"])
-    yield rule("any_any",        any_(any_(x, axis=a), axis=b),                  any_(x, axis=merged(x, a, b)))
-    yield rule("all_all",        all_(all_(x, axis=a), axis=b),                  all_(x, axis=merged(x, a, b)))
+    yield rule("truth_twice",    l(l(x, axis=a), axis=b),                        l(x, axis=merged(x, a, b)))
     yield rule("dimshuffle",     r(dimshuffle(x, order=o)),                      y,
                                  reduced_before_order(r, x, o, y), assumes=ROUNDS)
 
@@ -79,43 +79,34 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                                  chosen_for_all(y, x, j, a, d, n, z), assumes=ROUNDS)
     yield rule("sum_neg",        sum_(-w, axis=a, dtype=d),                      -sum_(w, axis=a, dtype=d),
                                  assumes=["signed_zero"])
-    yield rule("max_neg",        max_(-w, axis=a),                               -min_(w, axis=a))
-    yield rule("min_neg",        min_(-w, axis=a),                               -max_(w, axis=a))
+    yield rule("extreme_neg",    e(-w, axis=a),                                  -k(w, axis=a),           dual(e, k))
     # (but where the values are needed too: f may round them differently, and gradients ask which of them is largest)
-    yield rule("max_increasing", max_(f(w), axis=a),                             f(max_(w, axis=a)),
+    yield rule("extreme_increasing", e(f(w), axis=a),                            f(e(w, axis=a)),
                                  increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
-    yield rule("min_increasing", min_(f(w), axis=a),                             f(min_(w, axis=a)),
-                                 increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
-    yield rule("max_scaled",     max_(v * w, axis=a),                            v * max_(w, axis=a),
-                                 positive(v), needed_once(v * w), assumes=["overflow"])
-    yield rule("min_scaled",     min_(v * w, axis=a),                            v * min_(w, axis=a),
+    yield rule("extreme_scaled", e(v * w, axis=a),                               v * e(w, axis=a),
                                  positive(v), needed_once(v * w), assumes=["overflow"])
     yield rule("prod_exp",       prod(exp(w), axis=a, dtype=d),                  exp(sum_(w, axis=a, dtype=d)),
                                  needed_once(exp(w)), assumes=["overflow", "reassoc"])
     yield rule("prod_sqr",       prod(sqr(w), axis=a, dtype=d),                  sqr(prod(w, axis=a, dtype=d)),
                                  assumes=["reassoc"])
-    yield rule("any_not",        any_(logical_not(x), axis=a),                   logical_not(all_(x, axis=a)))
-    yield rule("all_not",        all_(logical_not(x), axis=a),                   logical_not(any_(x, axis=a)))
-    yield rule("any_neq",        any_(neq(x, 0), axis=a),                        any_(x, axis=a))
-    yield rule("all_neq",        all_(neq(x, 0), axis=a),                        all_(x, axis=a))
+    yield rule("truth_not",      l(logical_not(x), axis=a),                      logical_not(k(x, axis=a)), dual(l, k))
+    yield rule("truth_neq",      l(neq(x, 0), axis=a),                           l(x, axis=a))
     yield rule("max_bool",       max_(p, axis=a),                                any_(p, axis=a),
                                  assumes=["domain"])
     yield rule("min_bool",       min_(p, axis=a),                                all_(p, axis=a),
                                  assumes=["domain"])
 
     # copies of one value, concatenated arrays, arrays in another order
-    yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) * cast(n, dtype=d),
-                                 repeated(x, ns, a, y, n), assumes=[*ROUNDS, "finite"])
-    yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),           cast(y, dtype=d) ** cast(n, dtype=d),
-                                 repeated(x, ns, a, y, n), assumes=ROUNDS)
-    yield rule("max_alloc",      max_(alloc(x, *ns), axis=a),                    y,
-                                 repeated(x, ns, a, y, n), positive(n))
-    yield rule("min_alloc",      min_(alloc(x, *ns), axis=a),                    y,
-                                 repeated(x, ns, a, y, n), positive(n))
-    yield rule("any_alloc",      any_(alloc(x, *ns), axis=a),                    neq(y, 0),
-                                 repeated(x, ns, a, y, n), positive(n))
-    yield rule("all_alloc",      all_(alloc(x, *ns), axis=a),                    neq(y, 0),
-                                 repeated(x, ns, a, y, n), positive(n))
+    yield rule("sum_alloc",      sum_(alloc(x, *ns), axis=a, dtype=d),
+                                 cast(unrepeated(x, ns, a), dtype=d) * cast(repetitions(ns, a), dtype=d),
+                                 repeats(x, ns, a), assumes=[*ROUNDS, "finite"])
+    yield rule("prod_alloc",     prod(alloc(x, *ns), axis=a, dtype=d),
+                                 cast(unrepeated(x, ns, a), dtype=d) ** cast(repetitions(ns, a), dtype=d),
+                                 repeats(x, ns, a), assumes=ROUNDS)
+    yield rule("extreme_alloc",  e(alloc(x, *ns), axis=a),                       unrepeated(x, ns, a),
+                                 repeats(x, ns, a), positive(repetitions(ns, a)))
+    yield rule("truth_alloc",    l(alloc(x, *ns), axis=a),                       neq(unrepeated(x, ns, a), 0),
+                                 repeats(x, ns, a), positive(repetitions(ns, a)))
     yield rule("sum_join",       s(join(*xs, axis=b)),                           y,
                                  sum_of_parts(xs, s, b, y), assumes=ROUNDS)
     yield rule("of_sorted",      q(sort(x, axis=b)),                             q(x),
@@ -124,15 +115,10 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                                  reduces(h, b), assumes=["finite", "reassoc"])
 
     # where the largest is
-    yield rule("argmax_neg",     argmax(-w, axis=a),                             argmin(w, axis=a))
-    yield rule("argmin_neg",     argmin(-w, axis=a),                             argmax(w, axis=a))
-    yield rule("argmax_increasing", argmax(f(w), axis=a),                        argmax(w, axis=a),
-                                    increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
-    yield rule("argmin_increasing", argmin(f(w), axis=a),                        argmin(w, axis=a),
-                                    increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
-    yield rule("argmax_cast",    argmax(cast(x, dtype=d), axis=a),               argmax(x, axis=a),
-                                 exact_in(x, d))
-    yield rule("argmin_cast",    argmin(cast(x, dtype=d), axis=a),               argmin(x, axis=a),
+    yield rule("arg_neg",        t(-w, axis=a),                                  k(w, axis=a),            dual(t, k))
+    yield rule("arg_increasing", t(f(w), axis=a),                                t(w, axis=a),
+                                 increasing(f), assumes=["domain", "finite", "overflow", "reassoc"])
+    yield rule("arg_cast",       t(cast(x, dtype=d), axis=a),                    t(x, axis=a),
                                  exact_in(x, d))
 
     # orders

@@ -1,7 +1,8 @@
 """Powers with small exponents as products and roots, and divisions by powers of two as products, shifts and masks."""
 
-from termgraph.rulelib._goals_powers import exact_reciprocal, mask_of, mirrored, product_power, shift_of
+from termgraph.rulelib._goals_powers import product_power
 from termgraph.rules import Float, Inexact, Integer, finite, rule, ruleset, same_dtype, this
+from termgraph.rules.number_parts import mask_of, opposite, reciprocal_of, shift_of
 from termgraph.terms.ops.elementwise import bitwise_and, exp, exp2, floor_div, mod, right_shift, sqr, sqrt
 
 E = 2.718281828459045
@@ -28,8 +29,8 @@ def small_powers(x, y: Inexact, z: Float, k, m):
                                  same_dtype(z, this), finite(z), assumes=["reassoc"])
     yield rule("minus_half",     y ** -0.5,                  1 / sqrt(y),
                                  same_dtype(y, this), finite(y), assumes=["finite", "reassoc"])
-    yield rule("negative",       y ** k,                     1 / y ** m,
-                                 mirrored(k, m), finite(y), assumes=["reassoc"])
+    yield rule("negative",       y ** k,                     1 / y ** opposite(k),
+                                 finite(y), assumes=["reassoc"])
 
     # exponentials in disguise
     yield rule("base_two",       2 ** z,                     exp2(z),
@@ -39,7 +40,7 @@ def small_powers(x, y: Inexact, z: Float, k, m):
 
 
 @ruleset("specialize")
-def divisions(x: Integer, z: Float, k, m):
-    yield rule("exact",          z / k,                      z * m,                  exact_reciprocal(k, m))
-    yield rule("floor_div",      floor_div(x, k),            right_shift(x, m),      shift_of(k, x, m))
-    yield rule("mod",            mod(x, k),                  bitwise_and(x, m),      mask_of(k, x, m))
+def divisions(x: Integer, z: Float, k):
+    yield rule("exact",          z / k,                      z * reciprocal_of(k))
+    yield rule("floor_div",      floor_div(x, k),            right_shift(x, shift_of(k, x)))
+    yield rule("mod",            mod(x, k),                  bitwise_and(x, mask_of(k, x)))

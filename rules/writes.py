@@ -1,9 +1,9 @@
 """Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
 
-from termgraph.rulelib._goals_index import fills
-from termgraph.rulelib._goals_writes import like, meet, summed_places
+from termgraph.rulelib._goals_writes import like, summed_places
 from termgraph.rules import Inexact, Scalar, param, rule, ruleset, same_dtype, same_type, seg, this
 from termgraph.rules.constant_guards import Zero, Zeros
+from termgraph.rules.index_parts import cut_along, fills
 from termgraph.rules.shape_facts import takes
 from termgraph.terms.ops.indexing import inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor
 from termgraph.terms.ops.reduce import sum_
@@ -51,16 +51,16 @@ def writes(x, y, z, o: Zeros, q: Zero, w: Inexact, v: Scalar, ks: seg, ns: seg, 
     for first, second, front, back in ((i, j, y, z), (j, i, z, y)):
         side = "front" if first is i else "back"
         yield rule(f"set_{side}",    set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=j),
-                                     join(front, back, axis=a),
-                                     meet(first, second, a), fills(x, y, i), fills(x, z, j),
+                                     join(front, back, axis=cut_along(first, second)),
+                                     fills(x, y, i), fills(x, z, j),
                                      same_dtype(x, y), same_dtype(x, z), assumes=["domain"])
         yield rule(f"inc_{side}",    inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=j),
-                                     x + join(front, back, axis=a),
-                                     meet(first, second, a), fills(x, y, i), fills(x, z, j),
+                                     x + join(front, back, axis=cut_along(first, second)),
+                                     fills(x, y, i), fills(x, z, j),
                                      same_dtype(x, y), same_dtype(x, z), assumes=["domain"])
         yield rule(f"zeros_{side}",  inc_subtensor(set_subtensor(o, y, *ks, index=i), z, *ks, index=j),
-                                     join(front, back, axis=a),
-                                     meet(first, second, a), fills(o, y, i), fills(o, z, j),
+                                     join(front, back, axis=cut_along(first, second)),
+                                     fills(o, y, i), fills(o, z, j),
                                      same_dtype(o, y), same_dtype(o, z), assumes=["domain", "signed_zero"])
 
     # one value for all places

@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.rules.kinds import GUARDS, Guard
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, eye
 from termgraph.terms.term import Const
 
@@ -63,13 +64,21 @@ def ascending(j: Any, k: Any) -> bool:
     return _are_real(j, k) and bool(j.scalar <= k.scalar)
 
 
+@goal("i", fact=True)
+def below_zero(k: AnyTerm) -> bool:
+    """A number below zero whose negative is above zero."""
+    if not isinstance(k, Const) or not isinstance(k.scalar, (int, float)) or isinstance(k.scalar, bool):
+        return False
+    return k.scalar < 0 and bool((-k.value > 0).all())
+
+
 def _are_real(*numbers: AnyTerm) -> bool:
     return all(isinstance(k, Const) and k.scalar is not None and not isinstance(k.scalar, complex) for k in numbers)
 
 
 # ---------------------------------------------------------------------- arrays
 def _is_zero(x: AnyTerm) -> bool:
-    while x.op is alloc:
+    while x.op is alloc or x.op.family is dimshuffle:
         x = x.args[0]
     return isinstance(x, Const) and x.scalar is not None and bool(x.scalar == 0)
 
@@ -93,4 +102,4 @@ Unit = Guard("Unit", _is_unit, doc="A unit matrix.")
 
 GUARDS.update({g.name: g for g in (Whole, Even, Odd, Count, Zero, Zeros, Unit)})
 
-__all__ = ["Count", "Even", "Odd", "Unit", "Whole", "Zero", "Zeros", "ascending", "exceeds"]
+__all__ = ["Count", "Even", "Odd", "Unit", "Whole", "Zero", "Zeros", "ascending", "below_zero", "exceeds"]

@@ -46,7 +46,8 @@ class GoalCall:
     def in_place(self) -> bool:
         """Whether it computes a part of the rule that is written where it stands: `dtype=x.dtype`."""
         last = self.args[-1] if self.args else None
-        return isinstance(last, Var) and last in IN_PLACE
+        made = IN_PLACE.get(last) if isinstance(last, Var) else None
+        return made is not None and made.goal is self.goal
 
     def variables(self) -> set[Var]:
         """The metavariables it mentions."""
@@ -84,6 +85,7 @@ class Goal:
 
     trusted = False  # whether a query may take it on trust (facts about terms)
     is_fact = False  # whether it is one of the engine's facts: about terms, types, ranges or use
+    of_types = False  # whether it is a fact that looks at types alone
     inline: str | None = None  # Python text of the answer over {0}, {1}, ..., where there always is one
 
     def __init__(self, function: Callable[..., Any], mode: str | None, source: str | None = None) -> None:

@@ -6,7 +6,7 @@ what is matched there. Which parts there are is fixed here: of types, of axes, o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
@@ -34,8 +34,10 @@ Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of len
 class Part(Goal):
     """A goal with one answer, written as a function: of metavariables it gives what stands for the answer."""
 
-    def __init__(self, function: Callable[..., Any], kind: Kind | None, variable: type) -> None:
-        super().__init__(function, "i" * function.__code__.co_argcount + "o")
+    def __init__(
+        self, function: Callable[..., Any], kind: Kind | None, variable: type, arity: int | None = None
+    ) -> None:
+        super().__init__(function, "i" * (function.__code__.co_argcount if arity is None else arity) + "o")
         self.function, self.kind, self.variable = function, kind, variable
 
     def __call__(self, *args: Any) -> Any:
@@ -44,11 +46,12 @@ class Part(Goal):
         return _written(self, args, f"{self.name}({', '.join(map(_text, args))})", self.kind, self.variable)
 
 
-def _part(kind: Kind | None, variable: type = Var) -> Callable[[Callable[..., Any]], Part]:
+def part_of(kind: Kind | None, variable: type = Var) -> Callable[[Callable[..., Any]], Part]:
+    """Declare a part: a function of what is known. `kind` is `param` for parameters, None for terms."""
     return lambda function: Part(function, kind, variable)
 
 
-def _text(a: Any) -> str:
+def _text(a: object) -> str:
     return pattern_text(getattr(a, "term", a))
 
 
@@ -72,66 +75,66 @@ def _dtype(x: Pattern) -> Pattern:
 Pattern.dtype = property(_dtype)  # type: ignore[attr-defined]
 
 
-@_part(None)
+@part_of(None)
 def length(x: AnyTerm, axis: int) -> Any:
     """The length of `x` along an axis, as an operand."""
     found = length_of(x, axis)
     return build.length(x, axis) if found is None else found
 
 
-@_part(None, SegVar)
+@part_of(None, SegVar)
 def lengths(x: AnyTerm) -> Any:
     """All lengths of `x`, as operands: `reshape(y, *lengths(x))`."""
     return tuple(build.lengths(x))
 
 
-@_part(None)
+@part_of(None)
 def zeros_like(x: AnyTerm) -> Any:
     """Zeros with the dtype and the lengths of `x`."""
     return build.filled_like(x, 0)
 
 
 # ---------------------------------------------------------------------- of axes
-@_part(param)
+@part_of(param)
 def kept(x: AnyTerm, axes: tuple[int, ...]) -> Any:
     """The order that puts reduced axes of `x` back, with length 1: `dimshuffle(sum_(x, axis=a), order=kept(x, a))`."""
     left = iter(range(x.type.ndim))
     return tuple(["x" if d in axes else next(left) for d in range(x.type.ndim)])
 
 
-@_part(param)
+@part_of(param)
 def merged(x: AnyTerm, first: tuple[int, ...], then: tuple[int, ...]) -> Any:
     """The axes of `x` that are reduced when the `first` are, and then those of the result that `then` says."""
     left = [d for d in range(x.type.ndim) if d not in first]
     return tuple(sorted((*first, *[left[d] for d in then])))
 
 
-@_part(param)
+@part_of(param)
 def after(second: Order, first: Order) -> Any:
     """One order of dimensions that does what the `first` and then the `second` does."""
     return tuple([first[d] if isinstance(d, int) else d for d in second])
 
 
-@_part(param)
+@part_of(param)
 def undone(x: AnyTerm, order: Order) -> Any:
     """The order of dimensions that leads from `dimshuffle(x, order=order)` back to `x`."""
     return tuple([order.index(d) if d in order else "x" for d in range(x.type.ndim)])
 
 
-@_part(param)
+@part_of(param)
 def unmoved(x: AnyTerm) -> Any:
     """The order of dimensions that leaves `x` as it is."""
     return tuple(range(x.type.ndim))
 
 
-@_part(param)
+@part_of(param)
 def last_swapped(x: AnyTerm) -> Any:
     """The order of dimensions that swaps the last two of `x`."""
     n = x.type.ndim
     return (*range(n - 2), n - 1, n - 2)
 
 
-@_part(param)
+@part_of(param)
 def backwards(x: AnyTerm, first: int) -> Any:
     """The index that reads the dimensions of `x` from the `first` on backwards."""
     return (FULL,) * first + (("s", None, None, -1),) * (x.type.ndim - first)
@@ -149,13 +152,13 @@ def transposed(x: Pattern) -> Pattern:
 
 
 # ---------------------------------------------------------------------- of numbers and segments
-@_part(param)
+@part_of(param)
 def minus(a: int) -> Any:
     """The number of a parameter with the other sign."""
     return -a
 
 
-@_part(None, SegVar)
+@part_of(None, SegVar)
 def each(xs: tuple[AnyTerm, ...], value: AnyTerm) -> Any:
     """The same thing for every operand of a segment."""
     return (value,) * len(xs)
@@ -173,7 +176,7 @@ def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tu
     out: list[Any] = []
     done = {g.args[-1] for g in goals if isinstance(g, GoalCall) and g.in_place}
 
-    def compute(variables: Any) -> None:
+    def compute(variables: Iterable[Var]) -> None:
         for v in sorted(variables, key=lambda v: str(v.token)):
             if v in IN_PLACE and v not in done:
                 done.add(v)
@@ -191,5 +194,5 @@ def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tu
 
 __all__ = [
     "Part", "after", "backwards", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus",
-    "nothing_for", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
+    "nothing_for", "part_of", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
 ]  # fmt: skip

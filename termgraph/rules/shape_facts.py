@@ -93,6 +93,35 @@ def _as_long(t: AnyTerm, x: AnyTerm, d: int) -> bool:
     return t is x
 
 
+# ---------------------------------------------------------------------- products of three matrices
+def _sizes(*matrices: AnyTerm) -> list[int] | None:
+    sizes = [matrices[0].type.shape[0], *[m.type.shape[1] for m in matrices]]
+    return None if None in sizes else sizes
+
+
+def _costs(x: AnyTerm, y: AnyTerm, z: AnyTerm) -> tuple[int, int] | None:
+    """How many multiplications (x y) z and x (y z) take."""
+    sizes = _sizes(x, y, z)
+    if sizes is None:
+        return None
+    n, k, m, p = sizes
+    return n * k * m + n * m * p, k * m * p + n * k * p
+
+
+@goal("iii", fact=True)
+def cheaper_right(x: AnyTerm, y: AnyTerm, z: AnyTerm) -> bool:
+    """x (y z) takes fewer multiplications than (x y) z."""
+    costs = _costs(x, y, z)
+    return costs is not None and costs[1] < costs[0]
+
+
+@goal("iii", fact=True)
+def cheaper_left(x: AnyTerm, y: AnyTerm, z: AnyTerm) -> bool:
+    """(x y) z takes fewer multiplications than x (y z)."""
+    costs = _costs(x, y, z)
+    return costs is not None and costs[0] < costs[1]
+
+
 # ---------------------------------------------------------------------- axes and orders of dimensions
 @goal("i", fact=True)
 def leading(axes: Axes) -> bool:
@@ -170,7 +199,7 @@ def increasing(f: Op) -> bool:
 
 
 __all__ = [
-    "along_one", "constant_along", "count_along", "increasing", "increasing_ops", "leading", "only_ones",
-    "reduced_rank", "reduces", "same_length", "single", "spreads",
-    "square", "stored", "takes", "unknown_along",
+    "along_one", "cheaper_left", "cheaper_right", "constant_along", "count_along", "increasing", "increasing_ops",
+    "leading", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square", "stored",
+    "takes", "unknown_along",
 ]  # fmt: skip

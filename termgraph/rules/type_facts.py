@@ -10,6 +10,7 @@ from termgraph.rules.goals import goal
 from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype
 
 if TYPE_CHECKING:
+    from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
 
 
@@ -84,6 +85,35 @@ def exact_in(x: AnyTerm, d: str) -> bool:
     return holds_all(x.type.dtype, d)
 
 
+@goal("ii", fact=True)
+def has_dtype(x: AnyTerm, d: str) -> bool:
+    """It has this dtype."""
+    return bool(x.type.dtype == d)
+
+
+@goal("iii", fact=True)
+def needless(x: AnyTerm, a: str, b: str) -> bool:
+    """A cast to `a` on the way from `x` to `b` changes nothing."""
+    if not holds_all(x.type.dtype, a):
+        return False
+    have, through, want = x.type.kind, kind_of(a), kind_of(b)
+    if have == "f" and through == "c" and want in "iu":  # infinities become other integers
+        return False
+    return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
+
+
+@goal("ii", fact=True)
+def keeps_zeros(f: Op, x: AnyTerm) -> bool:
+    """The sign of a zero comes through: -0.0 + 0 is 0.0, everything else is as it was."""
+    return f.name not in ("add", "sub") or x.type.kind in "biu"
+
+
+@goal("i", fact=True)
+def is_difference(t: AnyTerm) -> bool:
+    """Written with a minus: x - 0 keeps the sign of a zero, which its other spelling x + 0 does not."""
+    return bool(t.op.name == "sub")
+
+
 @goal("i", fact=True)
 def needed_once(x: AnyTerm) -> bool:
     """Used in one place only: what is computed anyway need not be avoided."""
@@ -101,7 +131,13 @@ def each_once(xs: tuple[AnyTerm, ...]) -> bool:
 
 each_once.counts_clients = True
 
+for _fact in (
+    same_dtype, same_type, of_integers, wraps, rounds, same_shape, same_rank, agree, exact_in, has_dtype, needless,
+    keeps_zeros,
+):  # fmt: skip
+    _fact.of_types = True
+
 __all__ = [
-    "agree", "each_once", "exact_in", "holds_all", "needed_once", "of_integers", "rounds", "same_dtype", "same_rank",
-    "same_shape", "same_type", "wraps",
+    "agree", "each_once", "exact_in", "has_dtype", "holds_all", "is_difference", "keeps_zeros", "needed_once",
+    "needless", "of_integers", "rounds", "same_dtype", "same_rank", "same_shape", "same_type", "wraps",
 ]  # fmt: skip

@@ -39,6 +39,7 @@ CASES = {
     "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
     "eig": lambda: abs(T.linalg.eig(x)[0]).sum() + abs(T.linalg.eigvals(x)).sum(),
     "svd, qr": lambda: T.linalg.svd(square)[0].sum() + T.linalg.svdvals(square).sum() + T.linalg.qr(square)[0].sum(),
+    "vectors": lambda: T.linalg.eigh(x)[1].sum() + abs(T.linalg.eig(x)[1]).sum() + T.linalg.svd(square)[1].sum(),
     "fft": lambda: abs(T.fft.ifft(T.fft.fft(z))).sum() + T.fft.irfft(T.fft.rfft(x)).sum(),
     "softmax": lambda: (
         (T.softmax(x, 1) * T.log_softmax(x, 1)).sum() + T.logsumexp(x) + T.cumsum(x).sum() + T.cumprod(x).sum()
@@ -128,6 +129,8 @@ def test_every_derivative_rule_is_met(monkeypatch):
     with pytest.raises(TypeError, match="mark the gradient, not the cost"):
         tg.grad(mean(s) * 2, s)
     tg.Rop(mean(s) * 2, s, s)
+    with pytest.raises(NotImplementedError, match="only the solution of lstsq"):
+        tg.grad(sum(out.sum() for out in T.linalg.lstsq(x, x, None)[:2]), x)
     stream = T.random.RandomStream(1)
     for draw in (stream.gamma(s, size=3), stream.beta(s, s, size=3)):
         with pytest.raises(NotImplementedError, match="not by shape parameters"):

@@ -10,7 +10,7 @@ FOUND_BY = {
     "reductions.sum_alloc": 12,
     "remainders.common": 13,
     "hyperbolic.cosh_over_sinh": 14,
-    "reductions.min_scaled": 19,
+    "reductions.extreme_scaled": 42,
     "small_powers.whole": 20,
     "error_functions.erfcx": 23,
     # where dtypes meet: uint64 with signed integers, float16, complex64

@@ -137,7 +137,7 @@ INDEXING = [
     ("indexing.join", T.stack([v, w])[1], w),
     ("indexing.join", T.concatenate([x, y])[:, 0], T.concatenate([x[:, 0], y[:, 0]])),
     ("indexing.join", T.concatenate([c, d])[0:2], c[0:2]),
-    ("indexing.make_vector", T.stack([s, s * 2.0, n])[2], T.cast(n, "float64")),
+    ("indexing.item", T.stack([s, s * 2.0, n])[2], T.cast(n, "float64")),
     ("indexing.of_set", T.set_subtensor(x[0], v)[0], v),
     ("indexing.of_inc", T.inc_subtensor(x[0], v)[0], x[0] + v),
     ("indexing.beside_set", T.set_subtensor(x[0], v)[1], x[1]),

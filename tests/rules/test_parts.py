@@ -5,9 +5,21 @@ import pytest
 from unification import var
 
 import termgraph.tensor as T
-from termgraph.rules import Float, RuleSet, param, rule, ruleset, seg, this
+from termgraph.rules import Float, RuleSet, param, positive, rule, ruleset, seg, this
 from termgraph.rules.goals import IN_PLACE
-from termgraph.rules.parts import after, each, kept, lengths, merged, minus, transposed, undone, unmoved, zeros_like
+from termgraph.rules.parts import (
+    after,
+    each,
+    kept,
+    length,
+    lengths,
+    merged,
+    minus,
+    transposed,
+    undone,
+    unmoved,
+    zeros_like,
+)
 from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, log, sqr
@@ -32,6 +44,7 @@ def placed(x: Float, y, o: param, a: param, b: param, d: param, xs: seg):
     yield rule("sums", sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d), sum_(x, axis=merged(x, a, b), dtype=this.dtype))
     yield rule("other", diagonal(sqr(x), offset=a), diagonal(x, offset=minus(a)))
     yield rule("flat", log(log(x)), reshape(zeros_like(x), *lengths(x)))
+    yield rule("long", log(exp(x)), x, positive(length(x, 0)))
     yield rule("copies", join(*xs, y, axis=a), join(*each(xs, y), y, axis=a))
 
 
@@ -66,6 +79,12 @@ def test_a_segment_of_one_thing():
     x, y = f2.term, T.fmatrix("y").term
     made = rs.rewrite(mk(join.bind(axis=0), (x, x, y)))
     assert made is mk(join.bind(axis=0), (y, y, y))
+
+
+def test_facts_may_be_asked_about_parts():
+    assert placed["long"].conditions() == ["x: Float", "positive(length(x, 0))"]
+    three = T.tensor("three", dtype="float64", shape=(3,))
+    assert rs.rewrite(T.log(T.exp(three))) is three and rs.rewrite(T.log(T.exp(a3))) is not a3
 
 
 def test_relations_know_parts():

@@ -15,20 +15,24 @@ from unification import Var
 from termgraph.rules.checking.report import counts_text
 from termgraph.rules.definition import Rule
 from termgraph.rules.forms import Instance
+from termgraph.rules.formulas import Formula
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import GUARDS, Guard, SegVar
+from termgraph.rules.parts import Part
 from termgraph.rules.pattern import Captured, HeadWith, free_variables, this
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
 
 KINDS = {
     "data": "both sides are terms; conditions are facts about operators and kinds of metavariables, if there are any",
-    "facts": "both sides are terms; the conditions are facts that the engine has, about terms, types, ranges or use",
+    "typed": "both sides are terms; conditions say what one metavariable is (`x: positive`), or that types agree",
+    "facts": "both sides are terms; the conditions are facts that the engine has, about terms, ranges or use",
+    "formula": "both sides are terms, but for formulas of the tensor language, which see types only",
     "tested": "both sides are terms; a condition is a test of the rule's own, written in Python",
     "computed": "goals compute parts of a side",
     "program": "a goal computes the whole right side",
 }
-PURE = ("data", "facts")  # no Python of the rule's own
+PURE = ("data", "typed", "facts")  # no Python of the rule's own
 
 
 def kind_of_rule(rule: Rule) -> str:
@@ -37,11 +41,23 @@ def kind_of_rule(rule: Rule) -> str:
     computing = [g for g in goals if not g.goal.modes.keys() & {"i" * g.goal.arity}]
     if rule.rhs in {v for g in computing for v in g.variables()} - free_variables(rule.lhs):
         return "program"
-    if computing:
+    written = [g.goal for g in rule.goals if isinstance(g.goal, Part) and g.in_place]
+    if computing or any(not _is_engines(g) for g in written if not isinstance(g, Formula)):
         return "computed"
-    if all(g.goal.is_fact for g in goals) and all(map(_is_ready_made, rule.guards.values())):
-        return "facts" if goals else "data"
-    return "tested"
+    if not all(g.goal.is_fact for g in goals) or not all(map(_is_ready_made, rule.guards.values())):
+        return "tested"
+    if any(isinstance(g, Formula) for g in written):
+        return "formula"
+    return "data" if not goals else "typed" if all(map(_says_a_type, goals)) else "facts"
+
+
+def _is_engines(goal: Goal) -> bool:
+    return all(f.__module__.startswith("termgraph.rules.") for f in goal.modes.values())
+
+
+def _says_a_type(g: GoalCall) -> bool:
+    """Whether a fact is about one metavariable alone, which might say it as its kind, or about types alone."""
+    return isinstance(g.goal, Goal) and (g.goal.of_types or len(g.args) == 1 and isinstance(g.args[0], Var))
 
 
 def _is_ready_made(guard: Guard) -> bool:

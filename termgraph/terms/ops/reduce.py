@@ -281,3 +281,6 @@ for _op, _binary in (
     (all_, ew.logical_and),
 ):  # fmt: skip
     facts.reduction.add(_op, _binary)
+for _one, _other in ((max_, min_), (any_, all_), (argmax, argmin)):
+    facts.dual.add(_one, _other)
+    facts.dual.add(_other, _one)

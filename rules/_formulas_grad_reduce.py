@@ -1,31 +1,20 @@
-"""Goals of the derivatives of reductions: ties, products with zeros, running products."""
+"""Formulas of the derivatives of reductions: ties, products with zeros, running sums and products."""
 
 from __future__ import annotations
 
 import termgraph.tensor as T
-from termgraph.rules import goal
-from termgraph.tensor.lifting import handle
-from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast, eq
-from termgraph.terms.term import mk1, mk2
+from termgraph.rules.formulas import formula
 
 
-@goal("iiio")
+@formula
 def hits(x, m, order):
     """1 where x is its maximum (or minimum) m, else 0."""
-    return mk1(cast.bind(dtype=x.type.dtype), mk2(eq, x, mk1(dimshuffle.bind(order=order), m)))
+    return T.cast(T.eq(x, m.dimshuffle(*order)), x.dtype)
 
 
-@goal("iioo")
-def axes_and_dtype(m, x):
-    """The axes of a reduction and the dtype of its operand."""
-    return m.params["axis"], x.type.dtype
-
-
-@goal("iio")
+@formula
 def factors_without(x, axis):
     """For every element the product of the others along axes, right also where elements are 0."""
-    x = handle(x)
     is_zero = T.eq(x, 0)
     zeros = is_zero.sum(axis=axis, keepdims=True)
     others = T.switch(is_zero, 1, x)
@@ -33,23 +22,18 @@ def factors_without(x, axis):
     small = T.switch(is_zero, x, 0).sum(axis=axis, keepdims=True, dtype=x.dtype)  # 0, but its derivative is not
     with_one = T.switch(is_zero, 1, small)
     more = T.switch(T.eq(zeros, 2), T.switch(is_zero, small - x, 0), 0)
-    return (rest * T.switch(T.eq(zeros, 0), 1, T.switch(T.eq(zeros, 1), with_one, more))).term
+    return rest * T.switch(T.eq(zeros, 0), 1, T.switch(T.eq(zeros, 1), with_one, more))
 
 
-@goal("iio")
+@formula
 def summed_from_the_end(g, axis):
     """Running sums from the last element to the first."""
-    return _from_the_end(handle(g), axis).term
-
-
-def _from_the_end(g, axis):
     return T.flip(T.cumsum(T.flip(g, axis), axis), axis)
 
 
-@goal("iiio")
+@formula
 def running_factors(x, g, axis):
     """The pullback of running products; elements may be 0: of two or more zeros, all but one count as constants."""
-    x, g = handle(x), handle(g)
     is_zero = T.eq(x, 0)
     others = T.switch(is_zero, 1, x)
     products = g * T.cumprod(others, axis)
@@ -59,6 +43,6 @@ def running_factors(x, g, axis):
     def over(number, factor=1):
         return T.switch(T.eq(zeros, number), products * factor, 0)
 
-    usual = _from_the_end(over(0) + over(1, small), axis)
-    at_zero = _from_the_end(over(1) + over(2, small), axis) - x * _from_the_end(over(2), axis)
-    return (T.switch(is_zero, at_zero, usual) / others).term
+    usual = summed_from_the_end(over(0) + over(1, small), axis)
+    at_zero = summed_from_the_end(over(1) + over(2, small), axis) - x * summed_from_the_end(over(2), axis)
+    return T.switch(is_zero, at_zero, usual) / others

@@ -1,4 +1,4 @@
-"""Goals of the derivatives of products, solves, decompositions and Fourier transforms.
+"""Formulas of the derivatives of products, solves, decompositions and Fourier transforms.
 
 Conventions are those of `grad_linalg`: conjugates at both ends of a decomposition, one triangle where one is read.
 """
@@ -6,34 +6,14 @@ Conventions are those of `grad_linalg`: conjugates at both ends of a decompositi
 from __future__ import annotations
 
 import termgraph.tensor as T
-from termgraph.rules import goal
-from termgraph.tensor.lifting import handle
-from termgraph.terms.build import filled_like, length
-from termgraph.terms.op import CONST
-from termgraph.terms.ops.basic import dimshuffle, nth
+from termgraph.rules.formulas import formula
+from termgraph.tensor.lengths import length
 from termgraph.terms.ops.derivative import missing, undefined
 from termgraph.terms.ops.fft import fft, rfft
-from termgraph.terms.ops.linalg import (
-    pinv,
-    solve_triangular,
-)  # fmt: skip
-from termgraph.terms.ops.shaping import alloc, alloc_diag
-from termgraph.terms.term import mk1
+from termgraph.terms.ops.linalg import solve_triangular
+from termgraph.terms.ops.shaping import alloc_diag
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-
-
-# ---------------------------------------------------------------------- small things
-def is_zero(g):
-    """Whether a cotangent is zero because nothing came back."""
-    while g.op.family in (alloc, dimshuffle):
-        g = g.args[0]
-    return g.op is CONST and g.scalar == 0
-
-
-def ask(computing, *args):
-    """The answer of a goal, for use in another one."""
-    return computing.run("i" * len(args) + "o", (*args, None))
 
 
 def mT(x):
@@ -61,38 +41,34 @@ def _conj(*gs):
     return [T.conj(g) if g.type.kind == "c" else g for g in gs]
 
 
-# ---------------------------------------------------------------------- goals: products and solves
-@goal("iiiiio")
+@formula
 def triangular_slope(x, gb, lower, trans, unit):
     """The gradient of a triangular system's matrix, from its solution x and the gradient of its right side."""
-    x, gb = handle(x), handle(gb)
     g = -T.matmul(gb, mT(x))  # of op(a)
     g = g if trans == "N" else mT(g)
     g = T.conj(g) if trans == "C" else g
     k = 1 if unit else 0
-    return (T.tril(g, -k) if lower else T.triu(g, k)).term
+    return T.tril(g, -k) if lower else T.triu(g, k)
 
 
-@goal("iiiiiio")
+@formula
 def transposed_solve(a, g, lower, trans, unit, on_error):
     """The solution of op(a).T @ x = g."""
-    a = handle(a)
     a, trans = (T.conj(a), "N") if trans == "C" else (a, "T" if trans == "N" else "N")
-    return solve_triangular(a, handle(g), lower=lower, trans=trans, unit_diagonal=unit, on_error=on_error).term
+    return solve_triangular(a, g, lower=lower, trans=trans, unit_diagonal=unit, on_error=on_error)
 
 
-@goal("iiio")
+@formula
 def pinv_slope(a, y, g):
     """The gradient of a matrix from that of its pseudo-inverse y.
 
     Products are made in the order whose squares have the shorter side of the matrix; it is taken to be tall, as those
     of least squares are, unless its lengths say otherwise.
     """
-    a, y, g = map(handle, (a, y, g))
     m, n = a.type.shape[-2:]
     if m is not None and (n is None or m < n):  # of rows like columns: the transposed formula
-        return mT(_tall_pinv_slope(mT(a), mT(y), mT(g))).term
-    return _tall_pinv_slope(a, y, g).term
+        return mT(_tall_pinv_slope(mT(a), mT(y), mT(g)))
+    return _tall_pinv_slope(a, y, g)
 
 
 def _tall_pinv_slope(a, y, g):
@@ -105,57 +81,52 @@ def _tall_pinv_slope(a, y, g):
     return direct + T.conj(second + third)
 
 
-@goal("iiio")
+@formula
 def logdet_scale(s, g, h):
     """What multiplies inv(a).T: the gradient of the logarithm and, for complex numbers, that of the phase."""
-    s, g, h = map(handle, (s, g, h))
     if s.type.kind != "c":
-        return T.shape_padright(h, 2).term
-    return T.shape_padright(h + 1j * T.imag(g * s), 2).term
+        return T.shape_padright(h, 2)
+    return T.shape_padright(h + 1j * T.imag(g * s), 2)
 
 
-@goal("iio")
+@formula
 def scaled_inverse(a, g):
     """g inv(a).T for a batch of numbers g."""
-    return (T.shape_padright(handle(g), 2) * mT(T.linalg.inv(handle(a)))).term
+    return T.shape_padright(g, 2) * mT(T.linalg.inv(a))
 
 
-@goal("iio")
+@formula
 def expm_slope(a, g):
     """The derivative of the matrix exponential at a.T in the direction g, read off a block matrix."""
-    a, g = handle(a), handle(g)
     n = a.shape[-1]
     top = T.concatenate([mT(a), g], axis=-1)
     bottom = T.concatenate([T.zeros_like(a), mT(a)], axis=-1)
-    return T.linalg.expm(T.concatenate([top, bottom], axis=-2))[..., :n, n:].term
+    return T.linalg.expm(T.concatenate([top, bottom], axis=-2))[..., :n, n:]
 
 
-@goal("iio")
+@formula
 def sqrtm_slope(r, g):
     """The gradient from that of the root r: the s with r^H s + s r^H = g, as one system of equations."""
-    r, g = handle(r), handle(g)
     if r.ndim > 2:
         return missing("sqrtm is differentiated for single matrices, not for batches")
     n = r.shape[0]
     unit = T.eye(n, dtype=r.dtype)
     both = T.kron(mH(r), unit) + T.kron(unit, T.conj(r))
-    return T.reshape(T.linalg.solve(both, T.ravel(g)), (n, n)).term
+    return T.reshape(T.linalg.solve(both, T.ravel(g)), (n, n))
 
 
-# ---------------------------------------------------------------------- goals: decompositions
-@goal("iiio")
+@formula
 def cholesky_slope(c, g, lower):
     """The gradient of a matrix from that of its Cholesky factor c."""
-    c, g = handle(c), handle(g)
     low, g = (c, g) if lower else (mH(c), T.conj(mT(g)))
     n = T.matmul(mT(T.tril(g)), low)
     n = T.triu(n) - _diagonal_matrix(T.diagonal(n, axis1=-2, axis2=-1) * 0.5)
     one = solve_triangular(low, n, lower=True, trans="C" if c.type.kind == "c" else "T")
     p = mT(solve_triangular(low, mT(one), lower=True, trans="T"))
-    return T.conj(one_triangle(T.conj(mT(p)), lower)).term
+    return T.conj(one_triangle(T.conj(mT(p)), lower))
 
 
-@goal("iiiiio")
+@formula
 def qr_slope(a, q, r, gq, gr):
     """The gradient of a matrix from those of Q and R."""
     n, m = a.type.shape[-2:]
@@ -163,14 +134,13 @@ def qr_slope(a, q, r, gq, gr):
         return missing("qr needs static lengths; use T.specify_shape")
     if q.type.shape[-1] != min(n, m):
         return missing("qr with mode='complete' of a tall matrix; use mode='reduced'")
-    q, r, gq, gr = map(handle, (q, r, gq, gr))
     gq, gr = _conj(gq, gr)
     if n >= m:
-        return T.conj(_tall_qr(q, r, gq, gr)).term
-    left, right = r[..., :n], handle(a)[..., n:]
+        return T.conj(_tall_qr(q, r, gq, gr))
+    left, right = r[..., :n], a[..., n:]
     g_right = T.matmul(q, gr[..., n:])
     gq = gq + T.matmul(right, mH(gr[..., n:]))
-    return T.conj(T.concatenate([_tall_qr(q, left, gq, gr[..., :n]), g_right], axis=-1)).term
+    return T.conj(T.concatenate([_tall_qr(q, left, gq, gr[..., :n]), g_right], axis=-1))
 
 
 def _tall_qr(q, r, gq, gr):
@@ -181,106 +151,81 @@ def _tall_qr(q, r, gq, gr):
     return mH(solve_triangular(r, mH(total), lower=False))
 
 
-@goal("iiiiio")
+@formula
+def eigh_values_slope(v, gw, lower):
+    """The gradient of a Hermitian matrix from that of its eigenvalues."""
+    return _hermitian(v, _diagonal_matrix(T.cast(gw, v.dtype)), lower)
+
+
+@formula
 def eigh_slope(w, v, gw, gv, lower):
     """The gradient of a Hermitian matrix from those of eigenvalues and eigenvectors."""
-    plain = is_zero(gv)
-    w, v, gw, gv = map(handle, (w, v, gw, gv))
     (gv,) = _conj(gv)
-    inner = _diagonal_matrix(T.cast(gw, v.dtype))
-    if not plain:
-        gaps = T.expand_dims(w, -2) - T.expand_dims(w, -1)
-        unit = T.eye(w.shape[-1], dtype=w.dtype)
-        inner = inner + T.switch(T.eq(unit, 1), 0, T.matmul(mH(v), gv) / (gaps + unit))
-    return T.conj(one_triangle(T.matmul(v, T.matmul(inner, mH(v))), lower)).term
+    gaps = T.expand_dims(w, -2) - T.expand_dims(w, -1)
+    unit = T.eye(w.shape[-1], dtype=w.dtype)
+    turns = T.switch(T.eq(unit, 1), 0, T.matmul(mH(v), gv) / (gaps + unit))
+    return _hermitian(v, _diagonal_matrix(T.cast(gw, v.dtype)) + turns, lower)
 
 
-@goal("iiiiiiio")
+def _hermitian(v, inner, lower):
+    return T.conj(one_triangle(T.matmul(v, T.matmul(inner, mH(v))), lower))
+
+
+@formula
+def svd_values_slope(u, s, vh, gs, full):
+    """The gradient of a matrix from that of its singular values."""
+    k = s.shape[-1]
+    u, vh = (u[..., :k], vh[..., :k, :]) if full else (u, vh)
+    return T.conj(T.matmul(u, T.matmul(_diagonal_matrix(T.cast(gs, u.dtype)), vh)))
+
+
+@formula
 def svd_slope(u, s, vh, gu, gs, gvh, full):
     """The gradient of a matrix from those of its singular value decomposition."""
-    values_only = is_zero(gu) and is_zero(gvh)
     n, m = u.type.shape[-2], vh.type.shape[-1]
-    if full and not values_only and (n is None or n != m):
+    if full and (n is None or n != m):
         return undefined(
             "the extra vectors of svd(full_matrices=True) are not determined by the matrix; use full_matrices=False"
         )
-    u, s, vh, gu, gs, gvh = map(handle, (u, s, vh, gu, gs, gvh))
-    k = s.shape[-1]
-    u, vh = (u[..., :k], vh[..., :k, :]) if full and values_only else (u, vh)
-    inner = _diagonal_matrix(T.cast(gs, u.dtype))
-    if values_only:
-        return T.conj(T.matmul(u, T.matmul(inner, vh))).term
     gu, gvh = _conj(gu, gvh)
     uu, vv = T.matmul(mH(u), gu), T.matmul(vh, mH(gvh))
     column, row = T.expand_dims(s, -1), T.expand_dims(s, -2)
-    unit = T.eye(k, dtype=s.dtype)
+    unit = T.eye(s.shape[-1], dtype=s.dtype)
     gaps = T.sqr(row) - T.sqr(column) + unit
-    off = T.eq(unit, 0)
-    inner = inner + T.switch(off, (uu - mH(uu)) / gaps * row + column * ((vv - mH(vv)) / gaps), 0)
+    turns = T.switch(T.eq(unit, 0), (uu - mH(uu)) / gaps * row + column * ((vv - mH(vv)) / gaps), 0)
+    inner = _diagonal_matrix(T.cast(gs, u.dtype)) + turns
     if u.type.kind == "c":
         inner = inner + _diagonal_matrix(1j * T.imag(T.diagonal(uu, axis1=-2, axis2=-1)) / s)
     g = T.matmul(u, T.matmul(inner, vh))
-    if n is None or n != m or m is None:
+    if n is None or n != m:
         g = g + T.matmul((gu - T.matmul(u, uu)) / row, vh)
         g = g + T.matmul(u, (gvh - T.matmul(mH(vv), vh)) / column)
-    return T.conj(g).term
+    return T.conj(g)
 
 
-@goal("iiiio")
+@formula
+def eig_values_slope(v, gw):
+    """The gradient of a square matrix from that of its eigenvalues."""
+    return _unsymmetric(v, _diagonal_matrix(*_conj(gw)))
+
+
+@formula
 def eig_slope(w, v, gw, gv):
     """The gradient of a square matrix from those of its eigenvalues and eigenvectors."""
-    plain = is_zero(gv)
-    w, v, gw, gv = map(handle, (w, v, gw, gv))
     gw, gv = _conj(gw, gv)
-    inner = _diagonal_matrix(gw)
-    if not plain:
-        gaps = T.conj(T.expand_dims(w, -2) - T.expand_dims(w, -1))
-        unit = T.eye(w.shape[-1], dtype=w.dtype)
-        vgv = T.matmul(mH(v), gv)
-        norm = T.real(T.diagonal(vgv, axis1=-2, axis2=-1))
-        free = vgv - T.matmul(T.matmul(mH(v), v), _diagonal_matrix(T.cast(norm, v.dtype)))
-        inner = inner + T.switch(T.eq(unit, 1), 0, free / (gaps + unit))
-    return T.conj(T.linalg.solve(mH(v), T.matmul(inner, mH(v)))).term
+    gaps = T.conj(T.expand_dims(w, -2) - T.expand_dims(w, -1))
+    unit = T.eye(w.shape[-1], dtype=w.dtype)
+    vgv = T.matmul(mH(v), gv)
+    norm = T.real(T.diagonal(vgv, axis1=-2, axis2=-1))
+    free = vgv - T.matmul(T.matmul(mH(v), v), _diagonal_matrix(T.cast(norm, v.dtype)))
+    return _unsymmetric(v, _diagonal_matrix(gw) + T.switch(T.eq(unit, 1), 0, free / (gaps + unit)))
 
 
-def _parts(t):
-    return [mk1(nth.bind(i=i), t) for i in range(len(t.type.types))]
+def _unsymmetric(v, inner):
+    return T.conj(T.linalg.solve(mH(v), T.matmul(inner, mH(v))))
 
 
-@goal("iiio")
-def eigvalsh_slope(t, g, lower):
-    """The gradient of a Hermitian matrix from that of its eigenvalues."""
-    w, v = _parts(t)
-    return ask(eigh_slope, w, v, g, filled_like(v, 0), lower)
-
-
-@goal("iio")
-def svdvals_slope(t, g):
-    """The gradient of a matrix from that of its singular values."""
-    u, s, vh = _parts(t)
-    return ask(svd_slope, u, s, vh, filled_like(u, 0), g, filled_like(vh, 0), False)
-
-
-@goal("iio")
-def eigvals_slope(t, g):
-    """The gradient of a square matrix from that of its eigenvalues."""
-    w, v = _parts(t)
-    return ask(eig_slope, w, v, g, filled_like(v, 0))
-
-
-@goal("iiiiioo")
-def lstsq_slopes(a, b, g, h, s):
-    """The gradients of matrix and right side from that of the solution; the other results have none written."""
-    if not (is_zero(h) and is_zero(s)):
-        lost = missing("only the solution of lstsq is differentiated, not residuals or singular values")
-        return lost, lost
-    y = mk1(pinv, a)
-    gb = T.matmul(mT(handle(y)), handle(g)).term
-    return ask(pinv_slope, a, y, T.matmul(handle(g), mT(handle(b))).term), gb
-
-
-# ---------------------------------------------------------------------- goals: Fourier transforms
-@goal("iiiio")
+@formula
 def as_long_as(y, x, n, axis):
     """y cut or filled with zeros to the length of x: what cutting or filling x to n points did, transposed."""
     if n is None or y.type.shape[axis] == x.type.shape[axis] is not None:
@@ -288,33 +233,29 @@ def as_long_as(y, x, n, axis):
     m = x.type.shape[axis]
     whole = (slice(None),) * axis
     if m is not None and m <= n:
-        return handle(y)[(*whole, slice(0, m))].term
-    most = n if m is not None else T.minimum(n, handle(length(x, axis)))
-    zeros = handle(filled_like(x, 0, y.type.dtype))
-    place = (*whole, slice(0, most))
-    return T.set_subtensor(zeros[place], handle(y)[place]).term
+        return y[(*whole, slice(0, m))]
+    place = (*whole, slice(0, n if m is not None else T.minimum(n, length(x, axis))))
+    return T.set_subtensor(T.zeros_like(x, dtype=y.dtype)[place], y[place])
 
 
-@goal("iiiiio")
+@formula
 def rfft_slope(x, g, n, axis, norm):
     """The gradient of real numbers from that of their transform."""
-    x, g = handle(x), handle(g)
     points = n if n is not None else x.shape[axis]
     shape = [points if d == axis else g.shape[d] for d in range(g.ndim)]
     whole = (slice(None),) * axis
     padded = T.set_subtensor(T.zeros(shape, dtype=g.dtype)[(*whole, slice(0, g.shape[axis]))], g)
     full = fft(padded, axis=axis, norm=norm)
-    return ask(as_long_as, T.real(full).term, x.term, n, axis)
+    return as_long_as(T.real(full), x, n, axis)
 
 
-@goal("iiiiio")
+@formula
 def irfft_slope(x, g, n, axis, norm):
     """The gradient of a half spectrum from that of its real signal."""
-    x, g = handle(x), handle(g)
     half = T.conj(rfft(g, axis=axis, norm=SWAPPED[norm]))
     points = g.shape[axis]
     k = T.arange(half.shape[axis])
     twice = T.switch(T.eq(k, 0) | T.eq(2 * k, points), 1, 2)
     weights = twice.dimshuffle(*["x" if d != axis else 0 for d in range(x.ndim)])
     wanted = None if n is None else n // 2 + 1
-    return ask(as_long_as, (half * T.cast(weights, g.dtype)).term, x.term, wanted, axis)
+    return as_long_as(half * T.cast(weights, g.dtype), x, wanted, axis)

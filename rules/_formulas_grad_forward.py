@@ -1,0 +1,19 @@
+"""Formulas of the derivatives of forward derivatives: elements that are moved."""
+
+from __future__ import annotations
+
+import termgraph.tensor as T
+from termgraph.rules.formulas import formula
+from termgraph.terms.ops.sorting import argsort, unique_all
+
+
+@formula
+def in_sorted_order(x, t, axis):
+    """The tangent of x, moved to where the elements of x go when sorted."""
+    return T.take_along_axis(t, argsort(x, axis=axis), axis=axis)
+
+
+@formula
+def at_first_places(x, t, axis):
+    """The tangents of the elements or slices of x that are distinct, of each the first."""
+    return T.take(t, unique_all(x, axis=axis)[1], axis=axis)

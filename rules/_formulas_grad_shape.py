@@ -1,0 +1,80 @@
+"""Formulas of the derivatives of ops that move elements: where elements came from, and what overwrote them."""
+
+from __future__ import annotations
+
+import termgraph.tensor as T
+from termgraph.rules import seg
+from termgraph.rules.formulas import formula
+from termgraph.tensor.lengths import length, length_operands
+from termgraph.tensor.lengths import lengths as lengths_of
+from termgraph.terms.ops.elementwise import add, cast
+from termgraph.terms.ops.indexing import (
+    gather,
+    scatter_set,
+)  # fmt: skip
+from termgraph.terms.ops.shaping import (
+    alloc_diag,
+    reshape,
+)  # fmt: skip
+from termgraph.terms.ops.sorting import argsort, unique_all
+
+
+@formula(gives=seg)
+def items(xs, g):
+    """The items of g, one for each of xs."""
+    return [g[i] for i in range(len(xs))]
+
+
+@formula(gives=seg)
+def pieces(xs, axis, g):
+    """The parts of g that came from each of the joined arrays."""
+    start, out = 0, []
+    for x in xs:
+        n = length(x, axis)
+        stop = start + n if isinstance(start, int) and isinstance(n, int) else add(start, n) if start != 0 else n
+        out.append(g[(*[slice(None)] * axis, slice(start, stop))])
+        start = stop
+    return out
+
+
+@formula
+def on_diagonal(x, g, offset):
+    """Zeros in the shape of x with g on a diagonal."""
+    n, row, column = g.shape[-1], max(-offset, 0), max(offset, 0)
+    whole = alloc_diag(g, offset=offset)
+    whole = whole[..., :n, :] if offset >= 0 else whole[..., :, :n]
+    if x.type.shape[-2:] == whole.type.shape[-2:] and None not in x.type.shape[-2:]:
+        return whole
+    along = T.arange(n)  # as many places as there are, not a square of zeros; a diagonal outside of x is empty
+    return T.inc_subtensor(T.zeros_like(x)[..., along + row, along + column], g)
+
+
+@formula
+def last_written(x, y, places, index):
+    """Where a value of y is what `scatter_set` left in x: of several written to one place the last one counts."""
+    shown = gather(x, *places, index=index)
+    ids = reshape(T.arange(shown.size), *length_operands(lengths_of(shown)))
+    winner = scatter_set(T.zeros_like(x, dtype="int64"), ids, *places, index=index)
+    return T.eq(gather(winner, *places, index=index), ids)
+
+
+@formula
+def unsorted(x, g, axis):
+    """g with its elements moved from their sorted places to where they were in x."""
+    back = argsort(argsort(x, axis=axis), axis=axis)
+    return T.take_along_axis(g, back, axis=axis)
+
+
+@formula
+def at_first_places(x, g, axis):
+    """g where in x each distinct element or slice is first, zeros elsewhere."""
+    place, nothing = unique_all(x, axis=axis)[1], T.zeros_like(x)
+    if axis is None:
+        return T.set_subtensor(T.ravel(nothing)[place], g).reshape(x.shape)
+    return T.set_subtensor(nothing[(slice(None),) * axis + (place,)], g)
+
+
+@formula
+def steps(g):
+    """0, 1, 2, ... as far as g goes, in its dtype."""
+    return cast(T.arange(length(g, 0)), dtype=g.dtype)

@@ -1,0 +1,95 @@
+"""Pooling as reductions of windows, and its gradients, as formulas of the tensor language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import termgraph.tensor as T
+from termgraph.rulelib._formulas_convolutions import integers, laid_back, most
+from termgraph.rules import seg
+from termgraph.rules.formulas import formula
+from termgraph.tensor.lengths import length, length_operands, lengths
+from termgraph.tensor.padding import pad as with_margins
+from termgraph.terms.ops.convolution import windows
+from termgraph.terms.ops.pooling import lowest, window_places
+
+
+def _read(wide: Any, p: Any) -> Any:
+    """The windows of an array."""
+    return windows(wide, *length_operands(list(p["size"])), stride=p["stride"], dilation=(1,) * len(p["size"]))
+
+
+def _reduced(found: Any, p: Any) -> Any:
+    axes = tuple(range(found.ndim - len(p["size"]), found.ndim))
+    return T.max(found, axis=axes) if p["kind"] == "max" else T.sum(found, axis=axes, dtype=found.dtype)
+
+
+def _widths(spatial: list, p: Any) -> list[tuple]:
+    """How much goes before and after each dimension, so that all windows are whole."""
+    out = []
+    for m, k, s, b in zip(spatial, p["size"], p["stride"], p["pad"]):
+        count = window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b)
+        out.append((b, most((count - 1) * s + k - b - m, 0)))
+    return out
+
+
+def _windows(x: Any, p: Any, outside: Any) -> Any:
+    lead = x.ndim - len(p["size"])
+    widths = [(0, 0)] * lead + _widths(lengths(x)[lead:], p)
+    return _read(with_margins(x, widths, constant_values=outside), p)
+
+
+def _over_taps(y: Any, p: Any) -> Any:
+    return y.dimshuffle(*range(y.ndim), *["x"] * len(p["size"]))
+
+
+def _laid_back(shares: Any, shape: list, p: Any) -> Any:
+    """What windows give to the elements they read, added up."""
+    n = len(p["size"])
+    lead, spatial = shape[: len(shape) - n], shape[len(shape) - n :]
+    how = {"stride": p["stride"], "dilation": (1,) * n}
+    return laid_back(shares, lead, spatial, list(p["size"]), _widths(spatial, p), how)
+
+
+@formula
+def whole_windows(f: Any, x: Any) -> Any:
+    """The pooling as a reduction of windows, where all are whole."""
+    return _reduced(_read(x, f.params), f.params)
+
+
+@formula
+def as_windows(f: Any, x: Any) -> Any:
+    """The pooling as a reduction of the windows of the array with what lies around it."""
+    p = f.params
+    return _reduced(_windows(x, p, lowest(x.type.np_dtype) if p["kind"] == "max" else 0), p)
+
+
+@formula
+def maxima_as_windows(f: Any, x: Any, y: Any, g: Any) -> Any:
+    """The gradient of maxima: the cotangent of each window to those of its elements that are equal to it."""
+    p = f.params
+    hits = T.eq(_windows(x, p, 0), _over_taps(y, p))
+    return _laid_back(T.switch(hits, _over_taps(g, p), 0), lengths(x), p)
+
+
+@formula
+def sums_as_windows(f: Any, g: Any, ns: list) -> Any:
+    """The gradient of sums: the cotangent of each window to all of its elements."""
+    p, lead = f.params, [length(g, d) for d in range(g.ndim - len(ns))]
+    shares = _over_taps(g, p) + T.zeros((1,) * g.ndim + tuple(p["size"]), dtype=g.dtype)
+    return _laid_back(shares, [*lead, *integers(ns)], p)
+
+
+@formula
+def of_the_largest(x: Any, y: Any, t: Any, size: tuple, stride: tuple, pad: tuple, ignore_border: bool) -> Any:
+    """The sum of `t` over the elements of each window of `x` that are equal to its maximum in `y`."""
+    p = {"size": size, "stride": stride, "pad": pad, "ignore_border": ignore_border}
+    hits = T.eq(_windows(x, p, 0), _over_taps(y, p))
+    found = T.switch(hits, _windows(t, p, 0), 0)
+    return T.sum(found, axis=tuple(range(found.ndim - len(size), found.ndim)), dtype=t.dtype)
+
+
+@formula(gives=seg)
+def pooled_lengths(x: Any, size: tuple) -> Any:
+    """The lengths of the dimensions of x that are pooled."""
+    return length_operands(lengths(x)[x.ndim - len(size) :])
