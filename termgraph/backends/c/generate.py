@@ -356,11 +356,11 @@ class _Writer:
     def room_for_copies(self, at: int) -> list[str]:
         """Bytes for the arguments that have to be copied. Most calls copy none: strides are compared first."""
         if self.many_packed:
-            lines = [f"    env[{at}] = tg_copied_size(env, tg_ports, {4 * len(self.packed)});"]
+            sizes = f"tg_copied_size(env, tg_ports, {4 * len(self.packed)})"
         else:
-            odd = [self.misplaced(a) for a in self.packed]
             sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
-            lines = [f"    env[{at}] = 0;", f"    if ({' | '.join(odd)}) env[{at}] = {sizes};"]
+        odd = " | ".join([self.misplaced(a) for a in self.packed])
+        lines = [f"    env[{at}] = 0;", f"    if ({odd}) env[{at}] = {sizes};"]
         if self.asked:
             places = ", ".join(f"{self.port_env(a.index)}, {a.type.ndim}" for a in self.asked)
             asks = f"tg_rt->relayout(tg_orders, env, (const int32_t[]){{{places}}}, {len(self.asked)}, env[{at}])"
