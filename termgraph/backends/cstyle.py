@@ -208,7 +208,7 @@ class Printer:
         """Terms that one statement of this list uses, once, and nothing deeper inside."""
         counts: dict[Any, int] = {}
         for n in nodes:
-            deep = any(True for _ in n.children()) or isinstance(n, Branch)
+            deep = n.children() or isinstance(n, Branch)
             for inner in walk([n]) if deep else (n,):
                 for t in references(inner):
                     counts[t] = counts.get(t, 0) + (2 if deep else 1)

@@ -15,7 +15,7 @@ from termgraph.function import function
 from termgraph.function.inout import Out
 from termgraph.grad.api import grad
 from termgraph.tensor.graph import ancestors, clone
-from termgraph.tensor.sharedvar import checked_update, is_shared, label
+from termgraph.tensor.sharedvar import checked_updates, is_shared, label
 from termgraph.tensor.variable import Variable
 from termgraph.terms.types import TensorType
 
@@ -55,7 +55,7 @@ class Step:
         _check_outputs(self.outputs)
         if callable(update):
             update = update([mean(g) for g in grad(cost, self.params)], list(self.params))
-        self.updates = _checked_updates(update)
+        self.updates = checked_updates(update, "Step")
         self.means = means_in(self.updates.values())
         self._check_cut()
 
@@ -141,18 +141,6 @@ class Step:
                     f"{label(v)} has a default update, which each worker would do by itself; "
                     "put it into the updates of the step, with dist.mean(...) around what comes from the examples"
                 )
-
-
-def _checked_updates(update: Any) -> dict[Any, Any]:
-    """Updates as a dictionary, from pairs or a mapping."""
-    found: dict[Any, Any] = {}
-    for pair in update.items() if isinstance(update, Mapping) else update:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not is_shared(pair[0]):
-            raise TypeError(f"Step: updates are pairs (shared variable, new value), got {pair!r:.80}")
-        if pair[0] in found:
-            raise ValueError(f"Step: {label(pair[0])} is updated twice")
-        found[pair[0]] = checked_update(*pair)
-    return found
 
 
 def is_stream(v: Any) -> bool:

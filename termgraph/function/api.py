@@ -16,7 +16,7 @@ from termgraph.function.inout import In, Out, Outputs, convert_function_input, w
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.tensor.bipartite import ancestors, variables_of
-from termgraph.tensor.sharedvar import checked_update, compatible, is_shared, label
+from termgraph.tensor.sharedvar import checked_updates, compatible
 from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TypeMismatch
@@ -196,18 +196,7 @@ def _checked_updates(updates: Pairs) -> dict[Any, Variable]:
         raise TypeError(
             f"updates must be a dictionary or pairs (shared variable, new value), got {updates!r:.60}{hint}"
         )
-    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
-    changes: dict[Any, Any] = {}
-    for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(f"updates: expected pairs (shared variable, new value), got {pair!r:.80}")
-        target, new = pair
-        if not is_shared(target):
-            raise TypeError(f"updates: only shared variables can be updated, got {target!r:.60}; make it with shared()")
-        if target in changes:
-            raise ValueError(f"updates: {label(target)} is updated twice")
-        changes[target] = checked_update(target, new)
-    return changes
+    return checked_updates(updates, "updates")
 
 
 def collect_shared(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.carries import function_site, function_text
 from termgraph.loops.steps import Until
-from termgraph.tensor.sharedvar import checked_update, is_shared
+from termgraph.tensor.sharedvar import checked_updates, is_shared
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
@@ -47,7 +47,7 @@ def sort_returned(fn: Callable, returned: Any, expected: int | None) -> tuple[li
                 f"that are not fed back)" + _listed(values),
             )
         )
-    return values, _checked_updates(updates), stop
+    return values, checked_updates(updates, "scan"), stop
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -61,18 +61,6 @@ def _is_updates(value: object) -> bool:
     if not isinstance(value, (list, tuple)) or not value:
         return False
     return all(isinstance(p, tuple) and len(p) == 2 and is_shared(p[0]) for p in value)
-
-
-def _checked_updates(updates: dict) -> dict:
-    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
-    checked: dict[Any, Any] = {}
-    for variable, new in pairs:
-        if not is_shared(variable):
-            raise TypeError(f"scan: only shared variables can be updated, got {variable!r:.60}; make it with shared()")
-        if variable in checked:
-            raise ValueError(f"scan: {variable} is updated twice")
-        checked[variable] = checked_update(variable, new)
-    return checked
 
 
 def _outputs(fn: Callable, outputs: Sequence | TensorVariable) -> list[Any]:

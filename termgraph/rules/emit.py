@@ -87,11 +87,15 @@ class Writer:
             name = self.out.fresh("v")
             self.out.put(ind, f"{name} = {expr}")
             expr = name
-        guard = self.rule.guards.get(p)
-        if guard is not None:
-            self.out.put(ind, f"if {self.guard_test(guard, expr)}:")
-            ind += 1
-        return {**bound, p: expr}, ind
+        return {**bound, p: expr}, self._guarded(p, expr, ind)
+
+    def _guarded(self, v: Var, name: str, ind: int) -> int:
+        """The guard of a metavariable, if it has one."""
+        guard = self.rule.guards.get(v)
+        if guard is None:
+            return ind
+        self.out.put(ind, f"if {self.guard_test(guard, name)}:")
+        return ind + 1
 
     def guard_test(self, guard: Guard, expr: str) -> str:
         """The source of a guard."""
@@ -343,10 +347,7 @@ class Writer:
                 if not name.isidentifier():
                     self.out.put(ind, f"{(given := self.out.fresh('o'))} = {name}")
                     name = given
-                guard = self.rule.guards.get(a)
-                if guard is not None:
-                    self.out.put(ind, f"if {self.guard_test(guard, name)}:")
-                    ind += 1
+                ind = self._guarded(a, name, ind)
                 bound = {**bound, a: name}
             else:
                 self.out.put(ind, f"if {name} == {self.value(a, bound, ind)}:")

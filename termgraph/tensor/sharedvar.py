@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -368,6 +368,21 @@ def checked_update(target: Any, expression: Any) -> Any:
         return new
     text = f"the update of {label(target)} must have its type {target.type}, but the new value has type {new.type}"
     raise TypeMismatch(placed(new.site, text + _advice(target.type, new.type)))
+
+
+def checked_updates(updates: Any, where: str) -> dict[Any, Any]:
+    """Updates as a dictionary from shared variables to variables of their types, from pairs or a mapping."""
+    found: dict[Any, Any] = {}
+    for pair in list(updates.items() if isinstance(updates, Mapping) else updates):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{where}: expected pairs (shared variable, new value), got {pair!r:.80}")
+        target, new = pair
+        if not is_shared(target):
+            raise TypeError(f"{where}: only shared variables can be updated, got {target!r:.60}; make it with shared()")
+        if target in found:
+            raise ValueError(f"{where}: {label(target)} is updated twice")
+        found[target] = checked_update(target, new)
+    return found
 
 
 def _of_dtype(value: float, dtype: str) -> Any:

@@ -5,9 +5,9 @@ Nodes name kernel terms; a `Let` fixes the place where a term is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import ZERO, Poly, Var
@@ -16,11 +16,13 @@ from termgraph.lower.push.kernel import Buf
 
 @record(eq=False)
 class Node:
-    """A statement of a loop tree."""
+    """A statement of a loop tree. `inside` names the fields that are lists of statements."""
 
-    def children(self) -> Iterator[list[Node]]:
+    inside: ClassVar[tuple[str, ...]] = ()
+
+    def children(self) -> Sequence[list[Node]]:
         """The statement lists inside."""
-        return iter(())
+        return [getattr(self, name) for name in self.inside]
 
 
 @record(eq=False)
@@ -52,65 +54,53 @@ class Accumulate(Node):
 class Loop(Node):
     """All iterations of a variable. `simd`: they are independent and straight-line. `serial`: they run in order."""
 
+    inside = ("body",)
     var: Var
     body: list[Node]
     simd: bool = False
     serial: bool = False
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.body
 
 
 @record(eq=False)
 class Reduce(Node):
     """A loop whose results are its folds. With `lanes` the folds keep that many partial results side by side."""
 
+    inside = ("body",)
     var: Var
     folds: list[Any]
     body: list[Node]
     lanes: int = 0
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.body
 
 
 @record(eq=False)
 class Sweep(Node):
     """Inside `Columns`: one inner loop (or none) over all lanes. `outer` is computed once per iteration."""
 
+    inside = ("outer", "body")
     var: Var | None
     folds: list[Any]
     outer: list[Node]
     body: list[Node]
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.outer
-        yield self.body
 
 
 @record(eq=False)
 class Columns(Node):
     """A loop in blocks of `width` lanes; inner loops run over rows with the lanes inside: loads are contiguous."""
 
+    inside = ("body",)
     var: Var
     width: int
     body: list[Sweep]
-
-    def children(self) -> Iterator[list[Node]]:
-        yield list(self.body)
 
 
 @record(eq=False)
 class Branch(Node):
     """A lazy choice: the term is one of two values, and only that one is computed."""
 
+    inside = ("then", "orelse")
     term: Any
     then: list[Node]
     orelse: list[Node]
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.then
-        yield self.orelse
 
 
 @record(eq=False)
@@ -133,8 +123,8 @@ class Tiles(Node):
     parts: list[list[Node]]
     slots: list[Buf]
 
-    def children(self) -> Iterator[list[Node]]:
-        yield from self.parts
+    def children(self) -> Sequence[list[Node]]:
+        return self.parts
 
 
 class RowTiles(Tiles):
@@ -149,8 +139,8 @@ class Kernel(Node):
     parallel: bool = True
     final: bool = False  # writes in place: must not be interrupted
 
-    def children(self) -> Iterator[list[Node]]:
-        yield [self.node]
+    def children(self) -> Sequence[list[Node]]:
+        return [[self.node]]
 
 
 @record(eq=False)
@@ -217,6 +207,7 @@ class Compound(Node):
 class Choice(Compound):
     """One of two trees is run; both write the same results."""
 
+    inside = ("then", "orelse")
     condition: Any
     then: list[Node]
     orelse: list[Node]
@@ -225,10 +216,6 @@ class Choice(Compound):
     rooms: list[list[Buf]]
     consts: dict[Any, Buf]
     rank: int = 0
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.then
-        yield self.orelse
 
     def operands(self) -> list[tuple[Buf, Poly]]:
         return [(b, ZERO) for b in self.reads]
@@ -242,6 +229,7 @@ class Repeat(Compound):
     what the body writes, and the buffer that is both. `stop` ends the loop, `made` counts the steps.
     """
 
+    inside = ("body",)
     steps: Poly
     body: list[Node]
     leaves: list[tuple[Buf, Buf, Poly, Poly]]
@@ -257,9 +245,6 @@ class Repeat(Compound):
     rank: int = 0
     title: str = ""  # what people call it
     ahead: list[Ahead] = field(default_factory=list)
-
-    def children(self) -> Iterator[list[Node]]:
-        yield self.body
 
     def operands(self) -> list[tuple[Buf, Poly]]:
         early = [(b, offset) for a in self.ahead for b, offset, _ in a.product.operands]
