@@ -12,7 +12,7 @@ from typing import Any
 from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
-from termgraph.lower.lengths.index import Poly, product
+from termgraph.lower.lengths.index import Poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
@@ -33,7 +33,7 @@ from termgraph.terms.traverse import children_first
 
 of_sizes: Any = lazy("termgraph.lower.memory.limit")
 
-LARGE = 1 << 18  # elements of temporaries from which on it is worth while to look for fewer bytes
+MANY_TEMPS = 8  # from which on it is worth while to look for fewer bytes
 
 # What finishes the elements of a product where it is made: (nodes, temporaries, outputs with a place of their own) to
 # the new nodes and the outputs whose room products use.
@@ -272,21 +272,19 @@ def planned(value: Scheduled) -> Planned:
     may = region.target.reuses_memory and region.in_place
     taken = {*value.modes, *value.finished.values()}
     hosts = [b for b in targets_of(value.lowered).values() if may and b not in taken]
-    found = rooms_of(value.nodes, temps, hosts)
-    if sum(product(b.shape).const or 0 for b in temps) >= LARGE:
-        found = _smaller(found, value.nodes, temps, hosts)
-    plain = Planned(value, found)
+    found = _by_size(value.nodes, temps, hosts) if len(temps) >= MANY_TEMPS else None
+    plain = Planned(value, found or rooms_of(value.nodes, temps, hosts))
     return plain if region.memory_limit is None else _limited(plain, temps, hosts, region.memory_limit)
 
 
-def _smaller(found: Rooms, nodes: list[Node], temps: list[Buf], hosts: list[Buf]) -> Rooms:
-    """Rooms, or one in which large arrays choose their offsets first, if that holds less."""
+def _by_size(nodes: list[Node], temps: list[Buf], hosts: list[Buf]) -> Rooms | None:
+    """One room, in which large arrays choose their offsets first; None if their sizes are not known."""
     try:
         st = of_sizes.Statements(nodes, temps, hosts)
-        other: Rooms = of_sizes.rooms_by_size(st, st.lives(st.all))
-        return other if of_sizes.bytes_of(other) < of_sizes.bytes_of(found) else found
-    except of_sizes.UnknownLength:
+        found: Rooms = of_sizes.rooms_by_size(st, st.lives(st.all))
         return found
+    except of_sizes.UnknownLength:
+        return None
 
 
 def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | float) -> Planned:

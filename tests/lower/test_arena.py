@@ -12,8 +12,8 @@ from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.lower import lowering
 from termgraph.lower.lengths.polynomials import poly
 from termgraph.lower.memory import arena as arena_room
-from termgraph.lower.memory.arena import ALIGNED, arena
-from termgraph.lower.memory.plan import Life
+from termgraph.lower.memory.arena import ALIGNED, Held, arena
+from termgraph.lower.memory.plan import LINE, Life
 from termgraph.lower.push.kernel import Buf
 
 
@@ -54,6 +54,20 @@ def test_two_small_ones_lie_where_a_large_one_was():
     size = {large: 4 * ALIGNED, left: 2 * ALIGNED, right: 2 * ALIGNED}
     found = arena(size, {large: [Life(0, 1)], left: [Life(2, 4)], right: [Life(3, 5)]})
     assert found.nbytes == 4 * ALIGNED and {found.offsets[left], found.offsets[right]} == {0, 2 * ALIGNED}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_alive_together_in_a_result_lies_apart(seed):
+    rng = np.random.default_rng(seed)
+    held, inside = Held(4000), []
+    for size, lives in zip(rng.integers(1, 900, 60).tolist(), random_lives(rng, 60, 40)):
+        at = held.place(size, lives)
+        if at is None:
+            continue
+        assert at % LINE == 0 and at + size <= 4000
+        assert not any(meet(lives, x) and at < end and begin < at + size for begin, end, x in inside)
+        inside.append((at, at + size, lives))
+    assert 10 < len(inside) < 60  # it fills
 
 
 def test_nothing_takes_no_room():
@@ -117,8 +131,8 @@ def chosen(x, weigh):
 @pytest.mark.parametrize("where", ["c", "cuda"])
 def test_small_programs_with_offsets(build, where, monkeypatch):
     """Every program takes an arena if that is smaller, whatever its size: values are those of the virtual machine."""
-    monkeypatch.setattr(lowering, "LARGE", 0)
-    monkeypatch.setattr(arena_room, "ALIGNED", 16)
+    monkeypatch.setattr(lowering, "MANY_TEMPS", 0)
+    monkeypatch.setattr(arena_room, "ALIGNED", LINE)
     rng, weights = np.random.default_rng(7), []
 
     def weigh(shape):

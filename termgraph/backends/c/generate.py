@@ -34,6 +34,7 @@ from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Repeat, Tiles, walk
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
+from termgraph.lower.memory.plan import LINE
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
@@ -179,9 +180,6 @@ class _Writer:
         self.consts = list(self.st.consts)
         self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
         self.rooms, self.guests, self.offsets = value.places.rooms, value.places.guests, value.places.offsets
-        self.inner = sorted(
-            {(k, n) for k, room in enumerate(self.rooms) for b in room if (n := self.offsets.get(b, 0))}
-        )
         self.targets = targets_of(lowered)
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
@@ -193,6 +191,9 @@ class _Writer:
         self.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.values = lowered.lengths.values
         self.signature = self._signature()
+        self.around = self._around()  # where that begins in which each temporary lies
+        begins = {b: (at, self.offsets.get(b, 0)) for b, at in self.around.items()}
+        self.inner = sorted({at for b, at in begins.items() if at[1] or b in self.guests})
 
     # ------------------------------------------------------------------ layout of buf and env
     def _signature(self) -> Signature:
@@ -230,20 +231,25 @@ class _Writer:
         s, n = self.signature, len(self.args)
         return s.input_env(i) if i < n else s.cell_env(i - n)
 
+    def _around(self) -> dict[Buf, int]:
+        """The position in `buf` of the room or the result in which each temporary lies."""
+        room = self.signature.workspace_buf(self.copied)
+        out = {b: room + k for k, each in enumerate(self.rooms) for b in each}
+        at = {h: self.signature.output_buf(k) for k, h in self.targets.items()}
+        return out | {b: at[h] for b, h in self.guests.items()}
+
     def slots(self) -> dict[Buf, int]:
         """Position of every buffer in `buf`."""
         s, n = self.signature, len(self.args)
         cell, constant, output = s.cell_buf(0), s.constant_buf(0), s.output_buf(0)
-        place, workspace = s.buf_size, s.workspace_buf(self.copied)
+        place = s.buf_size
         out = {b: s.input_buf(t.index) if t.index < n else cell + t.index - n for t, b in self.st.inputs.items()}
         out |= {self.st.consts[t]: constant + k for k, t in enumerate(self.consts)}
         out |= {b: output + k for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: place + k for k, b in enumerate(self.places)}
-        out |= {inner: out[b] for inner, b in (*self.finished.items(), *self.guests.items())}
+        out |= {inner: out[b] for inner, b in self.finished.items()}
         inside = {at: place + len(self.places) + k for k, at in enumerate(self.inner)}
-        for k, room in enumerate(self.rooms):
-            out |= {b: inside.get((k, self.offsets.get(b, 0)), workspace + k) for b in room}
-        return out
+        return out | {b: inside.get((at, self.offsets.get(b, 0)), at) for b, at in self.around.items()}
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
@@ -431,15 +437,15 @@ class _Writer:
         ])  # fmt: skip
 
     def inside_rooms(self) -> list[str]:
-        """Where buffers begin that have an offset in their room."""
-        room, to = self.signature.workspace_buf(self.copied), self.signature.buf_size + len(self.places)
+        """Where buffers begin that have an offset in their room, or lie in a result: there at a line of the cache."""
+        to = self.signature.buf_size + len(self.places)
         if len(self.inner) < MANY:
-            return [f"    c->buf[{to + j}] = buf[{room + k}] + {n};" for j, (k, n) in enumerate(self.inner)]
-        rows = ",".join(f"{room + k},{n}" for k, n in self.inner)
+            return [f"    c->buf[{to + j}] = {_line(f'buf[{at}] + {n}')};" for j, (at, n) in enumerate(self.inner)]
+        rows = ",".join(f"{at},{n}" for at, n in self.inner)
         return [
             f"    static const int64_t inside[] = {{{rows}}};",
             f"    for (int k = 0; k < {len(self.inner)}; k++) "
-            f"c->buf[{to} + k] = buf[inside[2 * k]] + inside[2 * k + 1];",
+            f"c->buf[{to} + k] = {_line('buf[inside[2 * k]] + inside[2 * k + 1]')};",
         ]
 
     def copies(self) -> list[str]:
@@ -456,6 +462,11 @@ class _Writer:
                 out.append(f"    {{{lengths} {copied} }}")
             first.setdefault(t, k)
         return out
+
+
+def _line(address: str) -> str:
+    """The next line of the cache: results begin anywhere."""
+    return f"(char *)((int64_t)({address} + {LINE - 1}) & -{LINE})"
 
 
 __all__ = ["CProgram", "generate"]

@@ -6,15 +6,16 @@ alive at once. Rooms of which each holds one buffer at a time waste what the sma
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from termgraph.lower.memory.plan import Life
+from termgraph.lower.memory.plan import LINE, Life
 from termgraph.lower.push.kernel import Buf
 
-ALIGNED = 256  # bytes: what libraries of a GPU take for granted; lines of a processor's cache are shorter
+ALIGNED = 256  # bytes: what libraries of a GPU take for granted, a number of lines of a processor's cache
 
 
 class Arena(NamedTuple):
@@ -40,6 +41,27 @@ def _placed(order: Sequence[Buf], sizes: Mapping[Buf, int], lives: Mapping[Buf, 
     taken = _Taken(sum(len(lives[b]) for b in order))
     offsets = {b: taken.place(-(-sizes[b] // ALIGNED) * ALIGNED, lives[b]) for b in order}
     return Arena(offsets, taken.top)
+
+
+class Held:
+    """What lies in a block of known size, and when: a few buffers, sorted by where they begin."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.inside: list[tuple[int, int, Sequence[Life]]] = []  # begin and end of each, and its lives
+
+    def place(self, size: int, lives: Sequence[Life]) -> int | None:
+        """The first gap that is free in all these lives, and taken from now on; None if there is none."""
+        at = 0
+        for begin, end, others in self.inside:
+            if at + size <= begin:
+                break
+            if end > at and any(x.first <= y.last and y.first <= x.last for x in lives for y in others):
+                at = end
+        if at + size > self.nbytes:
+            return None
+        insort(self.inside, (at, at - (-size // LINE) * LINE, lives), key=lambda x: x[:2])
+        return at
 
 
 class _Taken:
@@ -72,4 +94,4 @@ class _Taken:
         self.count += 1
 
 
-__all__ = ["ALIGNED", "Arena", "arena"]
+__all__ = ["ALIGNED", "Arena", "Held", "arena"]

@@ -5,15 +5,18 @@ A statement that runs again fills the same buffers with the same values: between
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Reduce, Routine
-from termgraph.lower.memory.arena import arena
-from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes
+from termgraph.lower.memory.arena import Held, arena
+from termgraph.lower.memory.plan import LINE, Life, Rooms, lives_of, loads, writes
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 
@@ -21,6 +24,7 @@ INSIDE = ("row", "tile")  # kinds of buffers that live inside one loop
 LONGEST = 24  # statements that are run again at one place
 SMALL = 8  # an operand that is kept for what is computed again is that much smaller than it
 MOST_OFTEN = 3  # times the statements that there are without a limit
+MOST_HOSTS = 24  # results in which room for a temporary is looked for
 FEW_TRIALS = 40  # places that are tried before a peak counts as the lowest
 
 
@@ -36,7 +40,11 @@ class Statement:
     reads: tuple[Buf, ...]
     writes: tuple[Buf, ...]
     again: bool
-    work: int
+
+    @cached_property
+    def work(self) -> int:
+        """What it costs, as far as that is known."""
+        return work([self.node]).const or 0
 
 
 class Statements:
@@ -59,7 +67,7 @@ class Statements:
         plain = isinstance(n, (Call, Routine)) or (isinstance(n, Kernel) and not isinstance(n.node, Reduce))
         again = plain and not getattr(n, "final", False) and all(b in self.temps for b in filled)
         kept = tuple([b for b in filled if b in self.temps or b in self.hosts or b in self.inside])
-        return Statement(n, number, reads, kept, again, work([n]).const or 0)
+        return Statement(n, number, reads, kept, again)
 
     def lives(self, order: Sequence[Statement]) -> Lives:
         """When each buffer is alive."""
@@ -94,38 +102,29 @@ class UnknownLength(Exception):
 
 # ---------------------------------------------------------------------- rooms
 def rooms_by_size(st: Statements, lives: Lives) -> Rooms:
-    """One room with offsets for buffers that may live several times; results lend their memory before to large ones."""
-    begin = {h: lives[h][0].first for h in st.hosts if h in lives}
-    held: dict[Buf, list[Life]] = {h: [] for h in sorted(begin, key=lambda h: (size_of(h), h.name))}
+    """One room with offsets for buffers that may live several times; results lend their memory before to large ones.
+
+    Of the results that have room for a buffer the one that is written first takes it.
+    """
+    hosts = sorted([h for h in st.hosts if h in lives], key=lambda h: (lives[h][0].first, h.name))
+    begin = [lives[h][0].first for h in hosts]
+    held = [Held(size_of(h) - LINE) for h in hosts]
     guests: dict[Buf, Buf] = {}
+    offsets: dict[Buf, int] = {}
     sizes = {b: st.sizes[b] for b in st.sizes if b in lives}
-    for b in sorted(sizes, key=lambda b: (-sizes[b], lives[b][0], b.name)):
-        mine = lives[b]
-        host = None if b in st.inside else next(
-            (h for h, others in held.items()
-             if sizes[b] <= size_of(h) and mine[-1].last < begin[h] and not _meet(mine, others)), None
-        )  # fmt: skip
-        if host is not None:
-            guests[b] = host
-            held[host] = sorted([*held[host], *mine])
-            del sizes[b]
-    offsets = arena(sizes, lives).offsets
+    for b in sorted([b for b in sizes if b not in st.inside], key=lambda b: (-sizes[b], lives[b][0], b.name)):
+        after = range(bisect_right(begin, lives[b][-1].last), len(hosts))
+        for k in islice((k for k in after if sizes[b] <= held[k].nbytes), MOST_HOSTS):
+            at = held[k].place(sizes[b], lives[b])
+            if at is not None:
+                guests[b] = hosts[k]
+                offsets |= {b: at} if at else {}
+                del sizes[b]
+                break
+    own = arena(sizes, lives).offsets
     room = [x for b in sizes for x in (b, *st.inside.get(b, ()))]
-    offsets |= {x: offsets[b] for b in sizes for x in st.inside.get(b, ())}
-    return Rooms([room] if room else [], guests, offsets)
-
-
-def _meet(a: Sequence[Life], b: Sequence[Life]) -> bool:
-    """Whether two sorted lists of lives have a statement in common."""
-    i = j = 0
-    while i < len(a) and j < len(b):
-        if a[i].last < b[j].first:
-            i += 1
-        elif b[j].last < a[i].first:
-            j += 1
-        else:
-            return True
-    return False
+    own |= {x: own[b] for b in sizes for x in st.inside.get(b, ())}
+    return Rooms([room] if room else [], guests, offsets | own)
 
 
 def bytes_of(found: Rooms) -> int:

@@ -17,6 +17,8 @@ from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 
+LINE = 64  # bytes of the processor's cache: results begin anywhere, temporaries in them at the next line
+
 
 class Traffic(NamedTuple):
     """What a statement reads and writes."""
@@ -125,7 +127,8 @@ class Uses:
 class Rooms:
     """Where temporaries lie: those of one list in one room, `guests` in a result that is written later.
 
-    They begin where the room does, and are never alive together; or at their offset, apart from others alive with them.
+    They begin where the room or the result does, and are never alive together; or at their offset, apart from others
+    that are alive with them.
     """
 
     rooms: list[list[Buf]]
@@ -184,7 +187,7 @@ class _Guests:
             return False
         for k in range(bisect_right(self.written, end), len(self.free)):
             host = self.free[k]
-            if self.left[host] < begin and size <= self.sizes[host]:
+            if self.left[host] < begin and size <= self.sizes[host] - LINE:
                 self.left[host], self.hosts[b] = end, host
                 return True
         return False
