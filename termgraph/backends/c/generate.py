@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
 MANY = 6  # lines that are alike from which there is a table and a loop
+COMPARED = 24  # arguments whose strides are compared in place: a call of few is short, a text of many long
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
@@ -365,8 +366,11 @@ class _Writer:
             sizes = f"tg_copied_size(env, tg_ports, {4 * len(self.packed)})"
         else:
             sizes = " + ".join(f"tg_packed_size({self.layout(a)})" for a in self.packed)
-        odd = " | ".join([self.misplaced(a) for a in self.packed])
-        lines = [f"    env[{at}] = 0;", f"    if ({odd}) env[{at}] = {sizes};"]
+        if len(self.packed) > COMPARED:
+            lines = [f"    env[{at}] = {sizes};"]
+        else:
+            odd = " | ".join([self.misplaced(a) for a in self.packed])
+            lines = [f"    env[{at}] = 0;", f"    if ({odd}) env[{at}] = {sizes};"]
         if self.asked:
             places = ", ".join(f"{self.port_env(a.index)}, {a.type.ndim}" for a in self.asked)
             asks = f"tg_rt->relayout(tg_orders, env, (const int32_t[]){{{places}}}, {len(self.asked)}, env[{at}])"

@@ -51,11 +51,18 @@ TG_APART __attribute__((noinline)) char *tg_packed(char **at, char *from, const 
     return to;
 }
 /* The same for many arguments: `ports` has of each where its lengths are in env, how many, the size of an element and
-   its place in buf. */
+   its place in buf. Strides are compared first, since most calls copy none. */
 TG_APART __attribute__((noinline)) int64_t tg_copied_size(const int64_t *env, const int32_t *ports, int count)
 {
-    int64_t size = 0;
-    for (const int32_t *p = ports; p < ports + count; p += 4) size += tg_packed_size(env + p[0], p[1], p[2]);
+    int64_t odd = 0, size = 0;
+    for (const int32_t *p = ports; p < ports + count; p += 4) {
+        const int64_t *lengths = env + p[0], *strides = lengths + p[1];
+        int last = p[1] - 1;
+        odd |= strides[last] - 1;
+        for (int d = 0; d < last; d++) odd |= strides[d] - strides[d + 1] * lengths[d + 1];
+    }
+    if (odd)
+        for (const int32_t *p = ports; p < ports + count; p += 4) size += tg_packed_size(env + p[0], p[1], p[2]);
     return size;
 }
 TG_APART __attribute__((noinline)) void
