@@ -41,6 +41,13 @@ def test_places_that_are_the_same_distance_apart_are_one_number():
     assert joined(*given)[0] == line.format(a="size0", b="(size0 + 7)")
 
 
+def test_a_place_may_be_the_first_one():
+    line = "array0[i0] = *(const tg_vector_f32 *)(array0 + i0{a}) + array0[i1{b}];"
+    given = [line.format(a="", b=" + 20"), line.format(a=" + 80", b=""), line.format(a=" + 20", b=" + 7")]
+    wanted = [("0", "20"), ("20", "0"), ("5", "7")]  # of the first a quarter
+    assert joined(*given) == (line.format(a=" + size0", b=" + size1"), wanted)
+
+
 def test_the_compiler_sees_of_what_a_length_is_a_multiple():
     apart = numbers_apart({f"kernel{n}": function(f"array0[{n}*i0] = 0;") for n in (64, 96)})
     assert "const int size0 = 32 * c->at[1];" in apart["kernel64"].shape

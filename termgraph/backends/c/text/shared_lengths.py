@@ -21,6 +21,8 @@ ARGUMENT = re.compile(r"(?:\w\(|, |\{)$"), re.compile(r"^[,)}]")  # around a num
 ROOM = re.compile(r"\w\[$"), re.compile(r"^\]\)?\{")  # of an array without a name
 DIVISOR, SHIFT = re.compile(r"[/%] \(?$"), re.compile(r"(?:>>|<<) $")
 BOUND, SUMMAND = re.compile(r"<=? $"), re.compile(r"[-+] $")
+AT_ZERO = re.compile(r"((?: \+ |\[)i\d+)(?=[\]),])")  # an index to which nothing is added, as another may have a place
+NO_PLACE = re.compile(r"((?: \+ |\[)i\d+) \+ 0(?=[\]),])")
 CONTEXT = re.compile(r"\n    tg_context \*(?:const )?c = context;\n")
 FLOATS_TEXT = """
 /* Numbers in rows of places. */
@@ -72,7 +74,7 @@ def _groups(given: Mapping[str, Any], key: Callable[[Any], Any]) -> list[list[st
 
 
 def _cut(text: str) -> _Cut:
-    parts = NUMBER.split(text)
+    parts = NUMBER.split(AT_ZERO.sub(r"\1 + 0", text))
     return _Cut(tuple(parts[::2]), tuple(parts[1::2]))
 
 
@@ -148,7 +150,7 @@ def _with_parameters(
     parts: list[str] = []
     for text, column in zip(between, zip(*numbers.values())):
         parts += [text, column[0] if len(set(column)) == 1 else row.text(column)]
-    text = "".join([*parts, between[-1]])
+    text = NO_PLACE.sub(r"\1", "".join([*parts, between[-1]]))
     lines = [*row.lines, *([f"    begin = 0, end = {end};"] if ranged else [])]
     shape = CONTEXT.sub(lambda m: m[0] + "".join(line + "\n" for line in lines), text, count=1)
     return {name: Apart(shape, tuple([c[i] for c in row.columns]), ranged) for i, name in enumerate(numbers)}
