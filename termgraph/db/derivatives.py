@@ -19,7 +19,7 @@ Matcher = Callable[[Any], Any]  # from `pullback(y, g)` or its kin to (right sid
 Pieces = dict[str, dict[str, Piece]]  # by the name of pullback or pushforward and that of the operator it is of
 
 _CONTEXT = Context()
-_rows: dict[Op, tuple[RuleSet, dict[Op, list[tuple[Instance, int]]]]] = {}
+_rows: dict[Op, tuple[RuleSet, dict[Op | None, list[tuple[Instance, int]]]]] = {}
 
 
 def matcher_of(head: Op, family: Op) -> Matcher | None:
@@ -32,13 +32,17 @@ def matcher_of(head: Op, family: Op) -> Matcher | None:
         return None if piece is None else run_piece(piece, _CONTEXT)["match"]
 
 
-def by_family(head: Op, rules: RuleSet) -> dict[Op, list[tuple[Instance, int]]]:
-    """Forms of rules with this head by the operator they differentiate, each with the number of its rule."""
-    rows: dict[Op, list[tuple[Instance, int]]] = {}
+def by_family(head: Op, rules: RuleSet) -> dict[Op | None, list[tuple[Instance, int]]]:
+    """Forms of rules with this head by the operator they differentiate, each with the number of its rule.
+
+    Under None are those of rules for whatever operator it is.
+    """
+    rows: dict[Op | None, list[tuple[Instance, int]]] = {}
     for number, rule in enumerate(rules):
         for instance in rule.instances():
             if instance.lhs.op is head:
-                rows.setdefault(instance.lhs.args[0].op.family, []).append((instance, number))
+                of = getattr(instance.lhs.args[0], "op", None)
+                rows.setdefault(getattr(of, "family", None), []).append((instance, number))
     return rows
 
 
@@ -46,7 +50,7 @@ def _compiled(head: Op, family: Op) -> Matcher | None:
     rules = database.query("+grad")
     if head not in _rows or _rows[head][0] is not rules:
         _rows[head] = rules, by_family(head, rules)
-    rows = _rows[head][1].get(family)
+    rows = sorted([*_rows[head][1].get(family, ()), *_rows[head][1].get(None, ())], key=lambda row: row[1])
     return matcher(head, rows, rules.assume, rules.context)[0] if rows else None
 
 
@@ -57,6 +61,7 @@ def _made() -> Pieces:
         head.name: {
             family.name: piece_of(write_matcher(head, rows, rules.assume, rules.context), rules.context)
             for family, rows in by_family(head, rules).items()
+            if family is not None  # of no rule of the library
         }
         for head in (database.pullback, database.pushforward)
     }

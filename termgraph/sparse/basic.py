@@ -96,9 +96,11 @@ def add(x: TensorLike, y: TensorLike) -> Variable:
     return T.inc_subtensor(whole[p.places], p.data)
 
 
-def sub(x: TensorLike, y: TensorLike) -> Variable:
+def sub(x: Any, y: Any) -> Variable:
     """x - y"""
-    return add(x, neg(y) if is_sparse(y) else -T.as_tensor(y))
+    first, second = [v if is_sparse(v) else T.as_tensor(v) for v in (x, y)]
+    common = promote(first.type.np_dtype, second.type.np_dtype).name  # the negative of 3 is 253 in uint8
+    return add(first, neg(cast(second, common)) if is_sparse(second) else -T.cast(second, common))
 
 
 def _add_sparse(p: Parts, q: Parts) -> Variable:

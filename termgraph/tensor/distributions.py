@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-_RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n"), (0, np.inf)) | {"p": (0, 1)}
+_RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n", "df", "alphas"), (0, np.inf)) | {"p": (0, 1)}
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
 
@@ -173,11 +173,12 @@ class Distributions:
 
     def chisquare(self, df: Any, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Sums of the squares of `df` normal numbers."""
-        return self.gamma(as_tensor(df) * 0.5, 2.0, size, dtype)
+        (df,) = _params("chisquare", df=df)
+        return self.gamma(df * 0.5, 2.0, size, dtype)
 
     def standard_t(self, df: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Student's t with `df` degrees of freedom."""
-        df = as_tensor(df)
+        (df,) = _params("standard_t", df=df)
         size = _lengths(size, (df,))
         normal = Distributions.normal(self, 0.0, 1.0, size, dtype)
         return elemwise.cast(normal * ew.sqrt(df / self.chisquare(df, size, dtype)), _float_dtype(dtype))
@@ -190,7 +191,7 @@ class Distributions:
 
     def dirichlet(self, alphas: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None) -> TensorVariable:
         """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
-        alphas = as_tensor(alphas)
+        (alphas,) = _params("dirichlet", alphas=alphas)
         lengths = None if size is None else [*_lengths(size, ()), alphas.shape[-1]]
         shares = self.gamma(alphas, 1.0, lengths, dtype)
         return shares / reductions.sum(shares, axis=-1, keepdims=True)

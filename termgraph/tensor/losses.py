@@ -6,6 +6,7 @@ All are composed of other functions, so that their gradients and their stability
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.creation import tri
@@ -117,7 +118,8 @@ def cross_entropy(
     x, target = as_tensor(input), as_tensor(target)
     logs = log_softmax(moveaxis(x, axis, -1), axis=-1)
     _check_classes(x, target, normal_axis(axis, x.ndim))
-    scaled, counts, there = logs if weight is None else ew.mul(logs, weight), None, None
+    weight = None if weight is None else _weight_of_classes(weight, logs)
+    scaled, counts, there = logs if weight is None else logs * weight, None, None
     if target.ndim == x.ndim:
         if ignore_index is not None:
             raise TypeError(
@@ -125,7 +127,7 @@ def cross_entropy(
             )
         loss = ew.neg(sum_over(moveaxis(target, axis, -1) * scaled, axis=-1))
     elif target.ndim == x.ndim - 1 and target.type.kind in "iu":
-        there = None if ignore_index is None else ew.neq(target, ignore_index)
+        there = None if ignore_index is None else ew.neq(target, operator.index(ignore_index))
         labels = target if there is None else ew.switch(there, target, 0)
         loss = ew.neg(squeeze(take_along_axis(scaled, expand_dims(labels, -1), -1), -1))
         counts = _weights_of(labels, weight, there, logs.type.dtype)
@@ -138,6 +140,13 @@ def cross_entropy(
         loss = (1 - label_smoothing) * loss - label_smoothing * mean(scaled, axis=-1)
     loss = loss if there is None else ew.switch(there, loss, 0)
     return _reduced(loss, reduction, "cross_entropy", counts)
+
+
+def _weight_of_classes(weight: TensorLike, logs: TensorVariable) -> TensorVariable:
+    weight, n = as_tensor(weight), logs.type.shape[-1]
+    if weight.ndim != 1 or (n is not None and weight.type.shape[0] not in (n, None)):
+        raise ShapeError(f"cross_entropy: weight must be a vector with a number for each class, got {weight.type}")
+    return cast(weight, logs.type.dtype)
 
 
 def _weights_of(labels: TensorVariable, weight: TensorLike | None, there: TensorVariable | None, dtype: str) -> Any:

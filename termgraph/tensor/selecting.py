@@ -258,6 +258,7 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
     """Functions or numbers, each where its condition holds; the last one that holds counts, as for numpy.piecewise.
 
     One more function than conditions is for where none holds, else that is 0. The result has the dtype of `x`.
+    Functions see all of x, so that a gradient is NaN where that of a function not chosen is infinite.
 
     >>> import termgraph.tensor as T
     >>> x = T.constant([-2.0, 0.5, 7.0])
@@ -265,7 +266,9 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
     array([ 0.,  1., 14.])
     """
     x = as_tensor(x)
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    several = isinstance(condlist, (list, tuple)) and not all(isinstance(c, (bool, np.bool_)) for c in condlist)
+    several = several or (isinstance(condlist, np.ndarray) and condlist.ndim > x.ndim)
+    conditions = list(condlist) if several else [condlist]
     if len(funclist) - len(conditions) not in (0, 1):
         raise ValueError(
             f"piecewise needs a function for each condition, and one more at most: got {len(conditions)} conditions "

@@ -307,14 +307,21 @@ def from_others(value: object) -> np.ndarray:
     by_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
     refusals = (BufferError, RuntimeError, TypeError) if by_dlpack else (BufferError, RuntimeError)
     if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (int, float)):
-        for item in value:  # NumPy would drop their masks
-            if isinstance(item, np.ma.MaskedArray):
-                plain_array(item)
+        _refuse_masks(value)
     try:
         return np.from_dlpack(value) if by_dlpack else plain_array(np.asanyarray(value))  # type: ignore[arg-type]
     except refusals as err:
         advice = "; copy it to the memory of the CPU first" if by_dlpack else ""
         raise TypeMismatch(f"the array of {type(value).__module__} cannot be read ({err}){advice}") from None
+
+
+def _refuse_masks(items: list[Any] | tuple[Any, ...]) -> None:
+    """Masked arrays in lists, also in lists of lists: NumPy would drop their masks."""
+    for item in items:
+        if isinstance(item, np.ma.MaskedArray):
+            plain_array(item)
+        elif isinstance(item, (list, tuple)) and item and not isinstance(item[0], (int, float)):
+            _refuse_masks(item)
 
 
 def plain_array(value: np.ndarray) -> np.ndarray:

@@ -259,7 +259,9 @@ def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
     repeated = []
     for s in found.order:
         (repeated.append(s) if s in met else met.add(s))
-    for s in sorted(dict.fromkeys(repeated), key=lambda s: -s.work)[:FEW_TRIALS]:
+    # What fills a buffer in steps is repeated in all of them or in none.
+    alone = [s for s in dict.fromkeys(repeated) if all(len(st.fillers[b]) == 1 for b in s.writes)]
+    for s in sorted(alone, key=lambda s: -s.work)[:FEW_TRIALS]:
         for k in [k for k, x in enumerate(found.order) if x is s][:0:-1]:
             tried = fitted(st, [*found.order[:k], *found.order[k + 1 :]])
             if tried.nbytes <= limit:

@@ -135,6 +135,8 @@ def _joined(p: Push, t: AnyTerm, i: Index) -> Steps:
         if here is TRUE:
             break
         start = stop
+    if not parts:  # nothing is joined: no element is asked for
+        return s.number(poly(0), t.type.dtype)
     out = parts[-1][1]
     for here, element in reversed(parts[:-1]):
         out = s.pick(here, element, out)

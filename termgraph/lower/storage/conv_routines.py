@@ -67,6 +67,9 @@ def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     else:
         sizes["each"] = divide(sizes["channels"], groups)[0]
         sizes.update({f"k{d}": s.as_length(k, t) for d, k in enumerate(t.args[2:])})
+    for what in ("filters",) if family != "conv_taps" else ("filters", "channels"):
+        text = f"{name}: {{1}} {what} cannot be divided into {groups} groups"
+        s.require(t, "ge", divide(sizes[what], groups)[0] * groups, sizes[what], text)
     for d, (stride, (before, after), e) in enumerate(zip(p["stride"], p["border"], p["dilation"])):
         room, reach = sizes[f"n{d}"] + before + after, (sizes[f"k{d}"] - 1) * e + 1
         text = f"a window over {{1}} elements does not fit into spatial dimension {d} of length {{0}}, padding included"

@@ -21,7 +21,10 @@ tg_least_squares_f64(const double *a, int64_t a_row, int64_t a_column, const dou
     int good = rows != 0;
     for (int64_t i = 0; good && i < m; i++) {
         for (int64_t j = 0; j < n; j++) rows[i * width + j] = a[i * a_row + j * a_column];
-        for (int64_t j = 0; j < k; j++) rows[i * width + n + j] = b[i * b_row + j * b_column];
+        for (int64_t j = 0; j < k; j++) {
+            const double v = rows[i * width + n + j] = b[i * b_row + j * b_column];
+            good &= v > -0x1p400 && v < 0x1p400; /* LAPACK scales what would overflow, and says what NaNs do */
+        }
     }
     for (int64_t c = 0; good && c < n; c++) { /* rows c and below less v times v^T of them, times a factor */
         double *const top = rows + c * width, least = 0x1p-400, most = 0x1p400;
