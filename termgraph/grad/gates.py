@@ -25,32 +25,76 @@ if TYPE_CHECKING:
 _CHOICE, _ONE = ifelse.bind(n=1), Const(np.asarray(1, dtype="int64"))
 
 
-class Gate(NamedTuple):
-    """A side of a lazy choice: where the condition is true, or where it is false."""
+class Gate:
+    """A side of a lazy choice, and the gate outside of it; the same side of the same choice there is one object."""
 
-    condition: Any
-    side: bool
-
-
-def gate_of(g: AnyTerm | None) -> Gate | None:
-    """The side through which alone a cotangent comes, if there is one."""
-    if g is None or g.op is not _CHOICE:
-        return None
-    condition, then, orelse = g.args
-    if _is_zero(orelse):
-        return Gate(condition, True)
-    return Gate(condition, False) if _is_zero(then) else None
+    def __init__(self, outer: Gate | None, condition: Any, side: bool) -> None:
+        self.outer, self.condition, self.side = outer, condition, side
+        self.depth: int = 1 if outer is None else outer.depth + 1
 
 
-def _is_zero(t: AnyTerm) -> bool:
-    if t.op is alloc:
-        t = t.args[0]
-    return isinstance(t, Const) and t.type.ndim == 0 and not t.value
+class Arrived(NamedTuple):
+    """A cotangent, without the gates that it came through."""
+
+    gate: Gate | None
+    inner: Any
 
 
-def inside(g: AnyTerm, gate: Gate) -> AnyTerm:
-    """The cotangent where its side is taken."""
-    return g.args[1 if gate.side else 2]
+class Gates:
+    """The gates of one backward pass. A cotangent is put behind one only where it meets others, or at the end."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Gate | None, Any, bool], Gate] = {}
+
+    def opened(self, gate: Gate | None, g: Any) -> Arrived:
+        """A cotangent that came through a gate, and what further gates are around it."""
+        while g.op is _CHOICE:
+            condition, then, orelse = g.args
+            side = _is_zero(orelse)
+            if not side and not _is_zero(then):
+                break
+            key = (gate, condition, side)
+            gate = self._known.get(key) or self._known.setdefault(key, Gate(*key))
+            g = then if side else orelse
+        return Arrived(gate, g)
+
+    def total(self, parts: Sequence[Arrived], t: AnyTerm) -> Arrived:
+        """The sum of what arrived at `t`; what comes through both sides of one choice is one choice."""
+        first = parts[0].gate
+        if all(part.gate is first for part in parts):
+            return Arrived(first, summed([part.inner for part in parts]))
+        by: dict[Gate | None, list[Any]] = {}
+        for gate, g in parts:
+            by.setdefault(gate, []).append(g)
+        while len(by) > 1:
+            gate = max(filter(None, by), key=lambda k: k.depth)
+            g = summed(by.pop(gate))
+            other = self._known.get((gate.outer, gate.condition, not gate.side))
+            both = _either(gate, g, summed(by.pop(other)), t) if other in by and other is not None else None
+            by.setdefault(gate.outer, []).append(behind(gate, g, t) if both is None else both)
+        [(gate, found)] = by.items()
+        return Arrived(gate, summed(found))
+
+    def together(self, arrived: Sequence[Arrived | None], results: Sequence[Any]) -> tuple[Gate | None, list[Any]]:
+        """The gate that all cotangents of an application came through, and each inside of it."""
+        known = [None if one is None else list(one) for one in arrived]
+        there = [(one, y) for one, y in zip(known, results, strict=True) if one is not None]
+        while len({one[0] for one, _ in there}) > 1:
+            deepest = max((one[0].depth for one, _ in there if one[0] is not None), default=0)
+            for one, y in there:
+                last, g = one
+                if last is not None and last.depth == deepest:
+                    one[:] = last.outer, behind(last, g, y)
+        return there[0][0][0] if there else None, [None if one is None else one[1] for one in known]
+
+
+def whole(arrived: Arrived, t: AnyTerm) -> Any:
+    """The cotangent of `t` with all its gates."""
+    gate, g = arrived
+    while gate is not None:
+        g = behind(gate, g, t)
+        gate = gate.outer
+    return g
 
 
 def behind(gate: Gate, g: AnyTerm, t: AnyTerm) -> AnyTerm:
@@ -61,31 +105,22 @@ def behind(gate: Gate, g: AnyTerm, t: AnyTerm) -> AnyTerm:
     return mk(_CHOICE, (gate.condition, g, zero) if gate.side else (gate.condition, zero, g))
 
 
-def common_gates(cotangents: Sequence[Any]) -> tuple[list[Gate], list[Any]]:
-    """The gates, outermost first, that all cotangents of an application come through, and what is inside of them."""
-    gates = []
-    while (gate := gate_of(next((g for g in cotangents if g is not None), None))) is not None:
-        if any(g is not None and gate_of(g) != gate for g in cotangents):
-            break
-        gates.append(gate)
-        cotangents = [None if g is None else inside(g, gate) for g in cotangents]
-    return gates, list(cotangents)
-
-
-def total(parts: Sequence[Any], t: AnyTerm) -> Any:
-    """The sum of what arrived at `t`; what comes through the sides of one choice stays in it."""
-    if len(parts) == 1:
-        return parts[0]
-    gates = [gate for g in parts if (gate := gate_of(g)) is not None]
-    if len(gates) < len(parts) or len({gate.condition for gate in gates}) > 1:
-        return mk(add, tuple(parts))
-    sides = [[inside(g, gate) for g, gate in zip(parts, gates) if gate.side is side] for side in (True, False)]
-    if not all(sides):
-        return behind(gates[0], total(sides[0] or sides[1], t), t)
-    then, orelse = [total(side, t) for side in sides]
+def _either(gate: Gate, g: AnyTerm, other: AnyTerm, t: AnyTerm) -> AnyTerm:
+    then, orelse = (g, other) if gate.side else (other, g)
     if then.type is not orelse.type:  # one of them may have been broadcast, which the type of a choice does not show
         then, orelse = spread(then, t), spread(orelse, t)
-    return mk(_CHOICE, (gates[0].condition, then, orelse))
+    return mk(_CHOICE, (gate.condition, then, orelse))
 
 
-__all__ = ["Gate", "behind", "common_gates", "gate_of", "inside", "total"]
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of terms."""
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+
+
+def _is_zero(t: AnyTerm) -> bool:
+    if t.op is alloc:
+        t = t.args[0]
+    return isinstance(t, Const) and t.type.ndim == 0 and not t.value
+
+
+__all__ = ["Arrived", "Gate", "Gates", "summed", "whole"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_thin, spread
-from termgraph.grad.gates import behind, common_gates, total
+from termgraph.grad.gates import Arrived, Gate, Gates, summed, whole
 from termgraph.grad.table import pullbacks
 from termgraph.grad.user_defined import NOTHING, RECOMPUTE, user_pullback
 from termgraph.terms.build import filled_like
@@ -58,7 +58,10 @@ class Backward:
         self.stop = {id(t) for t in constant}
         self.wrt = {id(t) for t in wrt}
         self.reached = self._reached()
-        self.waiting: dict[int, list] = {id(t): [g] for t, g in seeds.items() if id(t) in self.reached}
+        self.gates = Gates()
+        self.waiting: dict[int, list] = {
+            id(t): [self.gates.opened(None, g)] for t, g in seeds.items() if id(t) in self.reached
+        }
         self.gradients: dict[int, Any] = {}
         self.refused: dict[int, Refusal] = {}
         self.sources: dict[Any, Any] = {}  # gradient term -> the term whose derivative it is part of
@@ -82,37 +85,35 @@ class Backward:
             if parts is None:
                 continue
             if t.type.__class__ is TupleType:
-                self._push(t, _every_result(t, parts))
+                self._push(t, *_every_result(self.gates, t, parts))
                 continue
-            g = total(parts, t)
+            gate, g = self.gates.total(parts, data_of(t))
             if len(parts) > 1:
                 self.sources.setdefault(g, t)
-            if t.type.__class__ is SparseType:
-                self.gradients[id(t)] = g
-            elif g.type is not t.type and (t.op.kind != "elementwise" or id(t) in self.wrt):
-                full = spread(g, t)
-                g = full if t.op.kind != "elementwise" else g
-                self.gradients[id(t)] = full
-            else:
-                self.gradients[id(t)] = g
+            full = g
+            if t.type.__class__ is not SparseType and g.type is not t.type:
+                if t.op.kind != "elementwise":
+                    g = full = spread(g, t)
+                elif id(t) in self.wrt:
+                    full = spread(g, t)
+            self.gradients[id(t)] = whole(Arrived(gate, full), data_of(t)) if id(t) in self.wrt else full
             if t.__class__ is not Term or id(t) in stop:
                 continue
             if t.op.family is nth:
                 if id(t.args[0]) in reached:
-                    waiting.setdefault(id(t.args[0]), []).append((t.op.params["i"], g))
+                    waiting.setdefault(id(t.args[0]), []).append((t.op.params["i"], Arrived(gate, g)))
             elif not cuts(t.op):
-                self._push(t, (g,))
+                self._push(t, gate, (g,))
         return self
 
-    def _push(self, t: Term, cotangents: Sequence[Any]) -> None:
-        """Hand the contributions of one op application to its arguments."""
+    def _push(self, t: Term, gate: Gate | None, cotangents: Sequence[Any]) -> None:
+        """Hand the contributions of one op application, whose cotangents came through a gate, to its arguments."""
         reached, waiting = self.reached, self.waiting
         for a in t.args:
             if id(a) in reached:
                 break
         else:
             return
-        gates, cotangents = common_gates(cotangents)
         contributions = contributions_of(t, cotangents, [id(a) in reached for a in t.args])
         result = t if t.op.kind == "elementwise" else None
         for i, (a, c) in enumerate(zip(t.args, contributions)):
@@ -127,14 +128,13 @@ class Backward:
                 if not can_move(a):
                     continue
                 c = fit_thin(c, data_of(a), result)
-            for gate in reversed(gates):
-                c = behind(gate, c, data_of(a))
-            self.sources.setdefault(c, t)
+            arrived = self.gates.opened(gate, c)
+            self.sources.setdefault(arrived.inner, t)
             found = waiting.get(id(a))
             if found is None:
-                waiting[id(a)] = [c]
+                waiting[id(a)] = [arrived]
             else:
-                found.append(c)
+                found.append(arrived)
 
     def _refuse(self, t: Term, i: int, c: Term) -> None:
         self.refused.setdefault(id(t.args[i]), refusal_of(t, i, c))
@@ -163,23 +163,19 @@ def data_of(t: AnyTerm) -> Any:
     return mk(csm_data, (t,)) if t.type.__class__ is SparseType else t
 
 
-def _every_result(whole: Term, parts: list) -> list:
-    """One cotangent per result of an op with several; zeros for those nothing came back from.
+def _every_result(gates: Gates, t: Term, parts: list) -> tuple[Gate | None, list]:
+    """One cotangent per result of an op with several, and their gate; zeros for those nothing came back from.
 
     An op that brings its own `pullback_terms` gets None there: zeros would have it compute lengths it need not know.
     """
-    own = hasattr(whole.op, "pullback_terms")
+    own = hasattr(t.op, "pullback_terms")
     by_index: dict[int, list] = {}
-    for i, g in parts:
-        by_index.setdefault(i, []).append(g)
-    cotangents = []
-    for i in range(len(whole.type.types)):
-        found = by_index.get(i)
-        if found is None:
-            cotangents.append(None if own else filled_like(mk(nth.bind(i=i), (whole,)), 0))
-        else:
-            cotangents.append(total(found, mk(nth.bind(i=i), (whole,))))
-    return cotangents
+    for i, arrived in parts:
+        by_index.setdefault(i, []).append(arrived)
+    results = [mk(nth.bind(i=i), (t,)) for i in range(len(t.type.types))]
+    totals = [gates.total(by_index[i], y) if i in by_index else None for i, y in enumerate(results)]
+    gate, found = gates.together(totals, results)
+    return gate, [filled_like(y, 0) if g is None and not own else g for g, y in zip(found, results)]
 
 
 def contributions_of(t: Term, cotangents: Sequence[Any], wanted: Sequence[bool] | None = None) -> Sequence[Any]:
@@ -210,7 +206,7 @@ def body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
         seed = Arg(len(args) + j, y.type)
         places[seed] = g
         seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
-    run = Backward({y: total(parts, y) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
+    run = Backward({y: summed(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
     operands = list(t.args)
     if t.op.params["lop"] == RECOMPUTE:
         operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]

@@ -326,6 +326,19 @@ before += [tg.grad(T.tanh(x).sum(), x)]
     assert "7.5" in of_the_user and "7.5" not in of_the_library and not warned
 
 
+def test_a_derivative_rule_for_any_operator_is_asked_after_those_of_the_operator(place):
+    more = """
+from termgraph.rules import head, rule, ruleset, seg
+from termgraph.terms.ops.derivative import pullback
+@ruleset("grad")
+def last_resort(x, g, f: head, xs: seg):
+    yield rule("any", pullback(f(*xs), g), (g * 7.5,))
+before += [tg.grad(T.tanh(x).sum(), x), tg.grad(T.exp(T.sin(x)).sum(), x)]
+"""
+    *_, first, second = run(place, more)[0].split("; ")
+    assert "tanh" in first and "cos" in second and "7.5" not in first + second
+
+
 EVERY_OP = """
 from termgraph.db import database, derivatives, images
 from termgraph.rules.source import Source

@@ -188,3 +188,23 @@ def test_any_statements_may_run_again_at_any_later_place(seed, monkeypatch):
     assert len(set(again)) < len(again)
     for a, b in zip(whole(x), limited(x)):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
+def test_what_is_filled_in_steps_is_repeated_in_all_of_them(share):
+    """A copy and what is added to it: one of the two alone would be run again, or twice."""
+    x, w = (T.tensor(dtype="float64", shape=s) for s in ((25, 25), (46, 25)))
+    grown = T.inc_subtensor(x[::-1], x * 0.5)
+    outputs = [T.sum(T.dot(T.dot(w, x), x)), T.dot(grown, x) + 1]
+
+    def made(most):
+        return tg.function([x, w], outputs, mode=tg.Mode(linker="c"), memory_limit=most)
+
+    try:
+        made(100)
+    except ValueError as error:
+        least = int(str(error).split("at least ")[1].split(",")[0])
+    a, b = RNG.standard_normal((25, 25)), np.ones((46, 25))
+    limit_ = int(least + share * (made(None).memory(a, b).peak - least))
+    _, second = made(limit_)(a, b)
+    np.testing.assert_allclose(second, (a + 0.5 * a[::-1]) @ a + 1, rtol=1e-12, atol=1e-12)

@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.grad.reverse import Backward
 
 MODES = ["FAST_RUN", "STRICT", "FAST_COMPILE", tg.Mode("py"), tg.Mode(optimizer="None")]
 modes = pytest.mark.parametrize("mode", MODES, ids=["fast", "strict", "quick", "vm", "plain"])
@@ -75,3 +76,27 @@ def test_only_the_side_that_is_taken_is_differentiated():
     assert not seen
     f([1.0, 2.0])
     assert seen
+
+
+def ladder(x, c, n):
+    for k in range(n):
+        x = tg.ifelse(c[k] > 0, T.sin(x) * x + T.exp(-x), T.zeros_like(x))
+    return x.sum()
+
+
+def test_choices_within_choices():
+    """Gates are put around a cotangent where it ends, not at each operation: what is made grows with the steps."""
+    x, c = T.dvector("x"), T.dvector("c")
+    y = ladder(x, c, 6)
+    f, g = (tg.function([x, c], t) for t in (y, T.grad(y, x)))
+    at, small, signs = np.array([0.3, -0.2]), 1e-6, np.ones(6)
+    near = [[f(at + s * e, signs) for e in small * np.eye(2)] for s in (1, -1)]
+    np.testing.assert_allclose(g(at, signs), np.subtract(*near) / (2 * small), rtol=1e-6)
+    for k in range(6):
+        assert g(at, np.where(np.arange(6) == k, -1.0, 1.0)).tolist() == [0, 0]
+
+    def made(n):
+        loss = ladder(x, c, n)
+        return len(Backward({loss.term: T.constant(1.0).term}, [x.term]).run().sources)
+
+    assert made(80) < 2.2 * made(40)

@@ -92,3 +92,10 @@ def test_what_a_part_and_others_need_is_stored_not_computed_in_each_fold(rng):
     given = rng.uniform(1, 5, n), rng.normal(size=n)
     for found, wanted in zip(f(*given), tg.function([a, b], outputs, mode=tg.Mode(linker="py"))(*given)):
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "STRICT", "FAST_COMPILE", "None"])
+def test_a_join_of_nothing_but_empty_parts(mode):
+    x, y = (T.tensor(dtype="float64", shape=(0, 2)) for _ in "xy")
+    empty = np.ones((0, 2))
+    assert tg.function([x, y], T.exp(T.concatenate([x, y], axis=0)), mode=mode)(empty, empty).shape == (0, 2)

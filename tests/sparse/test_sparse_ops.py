@@ -242,3 +242,15 @@ def test_lengths_are_checked_when_a_function_runs():
     f = tg.function([data, v], S.CSR(data, [0, 7], [0, 1, 2], (2, 3)) @ v)
     with pytest.raises(IndexError, match="index 7"):
         f([1.0, 2.0], np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("float64", "uint8"), ("int8", "uint8"), ("complex128", "uint8"), ("uint8", "int64")]
+)
+def test_differences_are_taken_in_the_dtype_of_the_result(dtypes):
+    x, y = (S.csr_matrix(name, dtype=dtype) for name, dtype in zip("xy", dtypes))
+    a, b = (sp.csr_matrix(np.array(v, dtype=dtype)) for v, dtype in zip(([[1, 0]], [[0, 3]]), dtypes))
+    for found in (x - y, S.sub(x, T.constant(b.toarray()))):
+        value = tg.function([x, y], found, on_unused_input="ignore")(a, b)
+        value = value.toarray() if sp.issparse(value) else np.asarray(value)
+        assert value.tolist() == [[1, -3]] and value.dtype == (a - b).dtype

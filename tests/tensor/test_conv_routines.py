@@ -9,6 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
 
 PLAIN = tg.Mode(linker="py", optimizer="None")
@@ -242,6 +243,18 @@ def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
     a, b = rng.normal(size=(8, 24, 7, 7)).astype("f"), rng.normal(size=(32, 24, 5, 5)).astype("f")
     for got, wanted in zip(*[tg.function([x, w], slopes, mode=m)(a, b) for m in (C, PLAIN)]):
         np.testing.assert_allclose(got, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_filters_that_no_group_divides_are_refused(rng):
+    x, w = T.tensor4("x"), T.tensor4("w")
+    y = T.nnet.conv2d(x, w, num_groups=2)
+    f, g = (tg.function([x, w], t, mode=C) for t in (y, tg.grad(y.sum(), [x, w])))
+    image = rng.normal(size=(1, 4, 3, 3)).astype(x.dtype)
+    for filters in (1, 3):
+        for h in (f, g):
+            with pytest.raises(ShapeError, match=f"{filters} filters cannot be divided into 2 groups"):
+                h(image, np.ones((filters, 2, 2, 2), x.dtype))
+    assert f(image, np.ones((2, 2, 2, 2), x.dtype)).shape == (1, 2, 2, 2)
 
 
 # ---------------------------------------------------------------------- which

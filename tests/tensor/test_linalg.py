@@ -321,3 +321,11 @@ def test_functions_take_terms():
     a, b = T.dmatrix("a"), T.dvector("b")
     assert L.solve(a.term, b.term) is L.solve(a, b).term
     assert L.svd(a.term)[1] is L.svd(a)[1].term
+
+
+def test_least_squares_of_huge_right_sides():
+    a, b = T.dmatrix("a"), T.dvector("b")
+    f = tg.function([a, b], T.linalg.lstsq(a, b)[0])
+    tall = np.random.default_rng(0).normal(size=(5, 2))
+    for scale, right in ((1e50, 1e280), (1.0, 1e300), (1e-90, 1e200), (1.0, 1e-300)):
+        np.testing.assert_allclose(f(tall * scale, tall @ [1.0, 2.0] * right) / (right / scale), [1, 2], rtol=1e-9)

@@ -163,6 +163,9 @@ def test_piecewise():
     ):
         want = np.piecewise(at, conditions(at), functions)
         np.testing.assert_array_equal(np.piecewise(x, conditions(x), functions).eval({x: at}), want)
+    with_array = T.piecewise(T.constant(at), np.array([at < 0, at > 1]), [-1, 1])
+    np.testing.assert_array_equal(with_array.eval(), np.piecewise(at, np.array([at < 0, at > 1]), [-1, 1]))
+    assert T.piecewise(T.constant([1.0, 2.0]), [True, False], [7]).eval().tolist() == [7, 0]
     scaled = T.piecewise(x, [x > 0], [lambda v, k, shift: v * k + shift], 2.0, shift=1.0)
     np.testing.assert_array_equal(scaled.eval({x: at}), [0, 0, 2, 15, 0])
     whole = T.piecewise(T.constant([1, 2]), [T.constant([True, False])], [2.7])

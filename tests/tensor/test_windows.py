@@ -128,6 +128,10 @@ def test_cross_entropy_of_weighted_and_missing_labels():
     shares = np.exp(logs)
     by_share = T.nnet.cross_entropy(x, shares, weight=weight).eval({x: scores})
     np.testing.assert_allclose(by_share, (shares * per_class).sum(1).mean(), rtol=1e-12)
+    assert T.nnet.cross_entropy(T.fmatrix(), T.lvector(), weight=[1.0, 2.0]).dtype == "float32"
+    for wrong in (np.ones((4, 4)), 2.0):
+        with pytest.raises(ValueError, match="weight must be a vector"):
+            T.nnet.cross_entropy(x, labels, weight=wrong)
     with pytest.raises(TypeError, match="ignore_index is for integer labels"):
         T.nnet.cross_entropy(x, shares, ignore_index=0)
 
