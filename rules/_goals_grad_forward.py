@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from termgraph.rules import goal
-from termgraph.terms.build import filled_like
+from termgraph.terms.build import filled_like, summed
 from termgraph.terms.ops.derivative import NOTHING
-from termgraph.terms.ops.elementwise import add
 from termgraph.terms.term import mk
 
 
@@ -13,7 +12,7 @@ from termgraph.terms.term import mk
 def product_rule(f, xs, ts):
     """The sum of f with one operand after the other replaced by its tangent."""
     parts = [mk(f, (*xs[:i], t, *xs[i + 1 :])) for i, t in enumerate(ts) if t is not NOTHING]
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
+    return summed(parts)
 
 
 @goal("iio")

@@ -13,7 +13,7 @@ from termgraph.grad.fit import fit_gradient
 from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, data_of, refusal_of
 from termgraph.grad.table import pullbacks, pushforwards
 from termgraph.grad.user_defined import results_of, user_pushforward
-from termgraph.terms.build import filled_like
+from termgraph.terms.build import filled_like, summed
 from termgraph.terms.op import INPUT
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import body_on
@@ -99,7 +99,7 @@ def _diagonal(t: Any, tangents: Sequence[Any]) -> Any:
         parts.append(c)
     if not parts:
         return None
-    return fit_gradient(parts[0] if len(parts) == 1 else mk(add, tuple(parts)), t)
+    return fit_gradient(summed(parts), t)
 
 
 def _twice_reversed(t: Term, tangents: Sequence[Any], several: bool, read: Collection[int]) -> Any:

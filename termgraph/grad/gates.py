@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from termgraph.grad.fit import spread
-from termgraph.terms.build import lengths
+from termgraph.terms.build import lengths, summed
 from termgraph.terms.ops.control import ifelse
-from termgraph.terms.ops.elementwise import add
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import Const, mk
 
@@ -112,15 +111,10 @@ def _either(gate: Gate, g: AnyTerm, other: AnyTerm, t: AnyTerm) -> AnyTerm:
     return mk(_CHOICE, (gate.condition, then, orelse))
 
 
-def summed(parts: Sequence[Any]) -> Any:
-    """The sum of terms."""
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
-
-
 def _is_zero(t: AnyTerm) -> bool:
     if t.op is alloc:
         t = t.args[0]
     return isinstance(t, Const) and t.type.ndim == 0 and not t.value
 
 
-__all__ = ["Arrived", "Gate", "Gates", "summed", "whole"]
+__all__ = ["Arrived", "Gate", "Gates", "whole"]

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_thin, spread
-from termgraph.grad.gates import Arrived, Gate, Gates, summed, whole
+from termgraph.grad.gates import Arrived, Gate, Gates, whole
 from termgraph.grad.table import pullbacks
 from termgraph.grad.user_defined import NOTHING, RECOMPUTE, user_pullback
-from termgraph.terms.build import filled_like
+from termgraph.terms.build import filled_like, summed
 from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.basic import nth

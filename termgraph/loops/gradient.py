@@ -15,7 +15,7 @@ from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Backward, can_move
 from termgraph.loops.residuals import choose_residuals
 from termgraph.loops.varying import growing
-from termgraph.terms.build import filled_like, in_dtype
+from termgraph.terms.build import filled_like, in_dtype, summed
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
@@ -92,7 +92,7 @@ class _Reversal:
                     _seed(seeds, self.op.results[k], self.row_seeds[k])
             if not seeds:
                 return None
-            run = Backward({y: _sum(parts) for y, parts in seeds.items()}, wrt).run()
+            run = Backward({y: summed(parts) for y, parts in seeds.items()}, wrt).run()
             found = {j for j, leaf in enumerate(self.carries) if id(leaf) in run.gradients}
             if found <= self.live:
                 return run
@@ -255,10 +255,6 @@ class _Reversal:
 
 def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:
     seeds.setdefault(y, []).append(g)
-
-
-def _sum(parts: list) -> AnyTerm:
-    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
 
 
 # ---------------------------------------------------------------------- forward mode

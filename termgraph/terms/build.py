@@ -8,11 +8,13 @@ import numpy as np
 
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast
+from termgraph.terms.ops.elementwise import add, cast
 from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import Const, mk, mk1
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from termgraph.terms.leaves import Input
     from termgraph.terms.term import AnyTerm
 
@@ -26,6 +28,11 @@ def length(t: Input | AnyTerm, axis: int) -> Any:
 def lengths(t: AnyTerm) -> list[Any]:
     """All lengths of a term."""
     return [length(t, i) for i in range(t.type.ndim)]
+
+
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of terms; one alone is itself."""
+    return parts[0] if len(parts) == 1 else mk(add, tuple(parts))
 
 
 def in_dtype(t: AnyTerm, dtype: str) -> AnyTerm:

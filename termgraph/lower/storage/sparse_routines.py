@@ -74,7 +74,7 @@ def _merged(t: AnyTerm) -> Spec:
 
 
 def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
-    sizes["minor"] = s.as_length(t.args[4], t)
+    sizes["minor"] = s.as_length(t.args[-1], t)
     sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
 
 
@@ -83,11 +83,6 @@ def _joined(t: AnyTerm) -> Spec | None:
         return None
     ins = (("entries",), ("entries",), ("pointers",), ("more",), ("more",), ("pointers",), ())
     return Spec("csm_joined", (), ins, (("room",), ("room",), ("pointers",)), None, OUTSIDE, "", NOT_COUNTED)
-
-
-def _joined_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
-    sizes["minor"] = s.as_length(t.args[6], t)
-    sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
 
 
 def _multiplied(t: AnyTerm) -> Spec | None:
@@ -113,7 +108,7 @@ SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
 SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
 SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
 SIZES.update(csm_ordered=_sorted_sizes)
-SIZES.update(csm_joined=_joined_sizes, csm_multiplied=_multiplied_sizes)
+SIZES.update(csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
     csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
     csm_majors=lambda t: (INDEX, INDEX),
