@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.backends.c.text.timers import TimedPart
+from termgraph.lower.lengths.shapes import OF_ALL
 from termgraph.lower.loops.tree import Call, Compound, Kernel
 from termgraph.lower.lowering import Planned, targets_of
 from termgraph.lower.memory.timeline import MemoryPlan, memory_plan
@@ -56,7 +57,7 @@ def _lengths(
     arguments: Sequence[int],
     cells: Sequence[int],
     values: Sequence[Any],
-    numbers: Mapping[str, tuple[Any, int]],
+    numbers: Mapping[str, tuple[Any, int | str]],
 ) -> dict[str, int]:
     """Lengths, and the integers that lengths depend on, by the symbols that programs have for them."""
     if len(values) > len(arguments):
@@ -69,7 +70,8 @@ def _lengths(
             env |= {f"n{k}_{d}": n for d, n in enumerate(np.shape(value))}
     for name, (leaf, place) in numbers.items():
         if given[leaf.index] is not None:
-            env[name] = int(np.ravel(given[leaf.index])[place])
+            all_of = np.ravel(given[leaf.index])
+            env[name] = OF_ALL[place](all_of) if isinstance(place, str) else int(all_of[place])
     return env
 
 

@@ -23,7 +23,7 @@ from termgraph.backends.c.text import (
     thin_products,
     timers,
 )
-from termgraph.backends.c.text.dialect import CDialect
+from termgraph.backends.c.text.dialect import SHORT, CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.ranges import VECTOR_CALL
@@ -317,7 +317,9 @@ class _Writer:
         leaf, place = self.values[name]
         at, first = self.signature.input_buf(leaf.index), self.port_env(leaf.index)  # cells follow the inputs
         text = f"((const {self.d.ctype(leaf.type.dtype)} *)buf[{at}])"
-        if not leaf.type.ndim:
+        if isinstance(place, str):
+            text = f"tg_{place}_{SHORT[leaf.type.dtype]}({text}, env + {first}, {leaf.type.ndim})"
+        elif not leaf.type.ndim:
             text = f"*{text}"
         else:  # a vector that is too short fails by its check
             least, which = (place + 1, f"{place}") if place >= 0 else (-place, f"(env[{first}] - {-place})")

@@ -130,13 +130,18 @@ def _generated(segment: Segment, how: How, layouts: Layouts = (), ledger: Ledger
         code.leaves = outside
         return code
     term = substitute([code.term], outside)[0]
-    wanted = substitute([t for t in code.wanted if _is_count(t)], outside)
+    wanted = substitute([t for t in code.wanted if _is_count(t) or _is_counted(t)], outside)
     # The other lengths that the term is given come next.
     return Refusal(term, code.why, (*wanted, *filter(_is_count, term.args)) if wanted else ())
 
 
 def _is_count(t: AnyTerm) -> bool:
     return t.type.ndim == 0 and t.type.kind in "iu" and t.op is not CONST
+
+
+def _is_counted(t: AnyTerm) -> bool:
+    """Whether a program's plan can read all elements of it (`Lengths.of_all`)."""
+    return t.type.ndim > 0 and t.type.kind in "biu" and t.op is not CONST
 
 
 # ---------------------------------------------------------------------- linking

@@ -1,8 +1,8 @@
 """Lengths as polynomials: the shape of every term of a graph, which lengths must agree, and what to check at run time.
 
 Unknown lengths of arguments are symbols `n<argument>_<axis>`, integers that lengths depend on `number<argument>`, or
-`number<argument>_<place>` where the argument is a vector. Lengths that an operation demands to be equal become one
-symbol, so that loops over them are one loop.
+`number<argument>_<place>` where the argument is a vector, and `count`, `most` or `sum<argument>` of all its elements.
+Lengths that an operation demands to be equal become one symbol, so that loops over them are one loop.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class Lengths:
         self.use_values, self.untrimmed = use_values, untrimmed  # use_values: lengths may depend on arguments' values
         self.calls = calls  # ops that are library calls
         self.known = known or {}  # leaf -> lengths that it has, though its type does not say so
-        self.values: dict[str, tuple[Any, int]] = {}  # symbols of integers -> the argument, and the place in it
+        # symbols of integers -> the argument, and the place in it, or what of all its elements (`OF_ALL`)
+        self.values: dict[str, tuple[Any, int | str]] = {}
         self.assumed: dict[Sym, int] = {}  # what was used of this: a program for other lengths is another one
         self.order = children_first(roots)
         self.shapes: dict[Any, Shape] = {}
@@ -211,7 +212,7 @@ class Lengths:
             raise NotLowerable(user, f"a length that is not an integer scalar: {t}", wanted=t)
         if t.op is CONST:
             return poly(t.value.item())
-        if t.op is ARG and self.use_values and not self.loops:
+        if self._is_read(t):
             return self._value(f"number{t.index}", t, 0)
         name = t.op.family.name
         if name == "shape_i":
@@ -221,20 +222,37 @@ class Lengths:
             place = t.op.params["index"][0]
             if isinstance(place, int):
                 return self.as_poly(t.args[0].args[place], user)
-        if name == "subtensor" and t.args[0].op is ARG and self.use_values and not self.loops:
+        if name == "subtensor" and self._is_read(t.args[0]):
             place = t.op.params["index"][0]
             if t.args[0].type.ndim == 1 and isinstance(place, int):
                 return self._value(f"number{t.args[0].index}_{place % (1 << 32)}", t.args[0], place)
+        if name == "sum" and t.type.dtype == "int64" and t.args[0].type.kind in "bi" and self._is_read(t.args[0]):
+            return self.of_all("count" if t.args[0].type.kind == "b" else "sum", t.args[0], user)
         if name in SHIFTS and _is_arithmetic(t):
             name, args = SHIFTS[name], [args[0], poly(1 << int(t.args[1].value))]
         elif not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
 
-    def _value(self, name: str, leaf: AnyTerm, place: int) -> Poly:
+    def of_all(self, what: str, t: Any, user: AnyTerm) -> Poly:
+        """How many elements of an array are true (`count`), the largest or -1 (`most`), or their `sum`."""
+        if t.op is CONST:
+            return poly(OF_ALL[what](t.value))
+        leaf = t
+        while leaf.args and leaf.op.family.name in ("reshape", "dimshuffle"):  # the same elements
+            leaf = leaf.args[0]
+        if not self._is_read(leaf):
+            raise NotLowerable(user, "its length is computed from values", wanted=t)
+        return self._value(f"{what}{leaf.index}", leaf, what, what == "count")
+
+    def _is_read(self, t: AnyTerm) -> bool:
+        """Whether elements of it can be read before any length is known."""
+        return t.op is ARG and self.use_values and not self.loops
+
+    def _value(self, name: str, leaf: AnyTerm, place: int | str, natural: bool = False) -> Poly:
         """The symbol of an integer that is read from an argument before any length is known."""
         self.values[name] = leaf, place
-        return self._norm(poly(Sym(name, natural=False)))
+        return self._norm(poly(Sym(name, natural=natural)))
 
     # ------------------------------------------------------------------ shapes
     def _shape(self, t: AnyTerm) -> Shape:
@@ -311,6 +329,11 @@ def _lone_symbol(p: Poly) -> Any:
 SHAPES: dict[str, Callable[[Lengths, Any], Shape]] = {}  # one rule per family; filled by `shapes`
 WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several results; filled by `bodies`
 RESULTS: dict[str, Callable[[Lengths, Any, int], Shape]] = {}  # of ops with several results; filled by `routines`
+OF_ALL: dict[str, Callable[[Any], int]] = {  # what lengths may need of all elements of an argument
+    "count": lambda x: int(np.count_nonzero(x)),
+    "most": lambda x: int(np.max(np.asarray(x, np.int64), initial=-1)),
+    "sum": lambda x: int(np.sum(x, dtype=np.int64)),
+}
 SHIFTS = {"right_shift": "floor_div", "left_shift": "mul"}
 INTEGER: dict[str, Callable[..., Poly]] = {
     "add": lambda *xs: sum(xs, ZERO),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.lower.push.arms import with_taken_arguments
+from termgraph.lower.push.masks import selected
 from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
@@ -28,6 +29,7 @@ from termgraph.terms.ops.elementwise import (
     switch,
     true_div,
 )
+from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.term import Const, mk
@@ -225,6 +227,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
     `products` are the dtypes of which there are products of matrices. Complex operands stay as they are.
     """
     origin: dict[Any, Any] = {}
+    made: set[Any] = set()  # what stands for a term of the old graph as a whole
 
     def change(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
         new = replaced(t, args)
@@ -232,9 +235,10 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
             stack = [new]
             while stack:
                 part = stack.pop()
-                if part is not t and part not in origin and part not in args and part.args:
+                if part is not t and part not in origin and part not in made and part.args:
                     origin[part] = t
                     stack.extend(part.args)
+        made.add(new)
         return new
 
     def replaced(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
@@ -253,6 +257,8 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
             return _fit_results(t, mk(t.op, tuple([in_dtype(a, d) for a, d in zip(args, dtypes)])))
         if t.args and t.op.family is nth and args[0] is not t.args[0]:
             return _fit_results(t, mk(t.op, args))
+        if t.args and t.op.family is gather and (chosen := selected(t, args)) is not None:
+            return chosen
         if t.args and t.op.family.name in SPARSE:
             return SPARSE[t.op.family.name](t, args)
         if rule is not None and args[0].type.kind != "c":

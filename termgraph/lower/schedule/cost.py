@@ -80,6 +80,8 @@ def routine_work(n: Routine) -> Poly:
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
     if n.spec.text == "fft":
         return n.sizes["whole"] * 12 + 100
+    if n.spec.text in ("places", "kept", "bincount"):
+        return 2 * product([size for name, size in n.sizes.items() if name[0] in "dm"]) + 100
     if n.spec.text == "isin":
         return 4 * n.sizes["whole"] + 8 * n.sizes["n"] + 100
     if n.spec.text == "searchsorted":

@@ -260,14 +260,17 @@ def _infer_nonzero(mask: Type, *lengths: Type) -> TupleType:
     return TupleType([TensorType.of("int64", (None,))] * tensor.ndim)
 
 
+MASK_LENGTH = (
+    "boolean index has length {0} in dimension {axis}, but the indexed axis has length {1}; a mask must have the "
+    "lengths of the axes it selects from"
+)
+
+
 def _nonzero(mask: np.ndarray, *lengths: np.ndarray) -> tuple[np.ndarray, ...]:
     mask = np.asarray(mask)
     for axis, n in enumerate(lengths):
         if mask.shape[axis] != n:
-            raise IndexError(
-                f"boolean index has length {mask.shape[axis]} in dimension {axis}, but the indexed axis has length "
-                f"{int(n)}; a mask must have the lengths of the axes it selects from"
-            )
+            raise IndexError(MASK_LENGTH.format(mask.shape[axis], int(n), axis=axis))
     found = mask.nonzero() if mask.ndim == 1 or mask.size < MANY else _by_dimension(np.flatnonzero(mask), mask.shape)
     return tuple(i.astype(np.int64, copy=False) for i in found)
 

@@ -31,7 +31,7 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
         return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
     site = program.sites[op]
     kind: Any = ValueError if code == BAD_INDEX else ShapeError
-    kind = IndexError if "out of bounds" in site.text else kind
+    kind = IndexError if "out of bounds" in site.text or "boolean index" in site.text else kind
     kind = np.linalg.LinAlgError if code == FAILED else kind
     name = "" if site.leaf is None else places_of(site.term.op).get(site.leaf, (None, ()))[0] or repr(site.leaf)
     text = site.text.format(*numbers, name=name)

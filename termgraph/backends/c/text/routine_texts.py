@@ -5,7 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import line_texts, sorting_networks, sparse_sums, sparse_texts
+from termgraph.backends.c.text import counted, line_texts, sorting_networks, sparse_sums, sparse_texts
 from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 
@@ -77,6 +77,7 @@ TEXTS = {
     **sparse_texts.TEXTS,
     **sparse_sums.TEXTS,
     **line_texts.LINES,
+    **counted.TEXTS,
     "tg_call_loop": """
 #include <fenv.h>
 

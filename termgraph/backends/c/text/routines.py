@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.backends.c.text import convolution, many_matrices, pooling, transforms
+from termgraph.backends.c.text import convolution, counted, many_matrices, pooling, transforms
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.backends.cstyle import Printer
@@ -111,9 +111,13 @@ class _Text:
     def size(self, name: str) -> str:
         return self.p.poly(self.n.sizes[name])
 
-    def fail(self, which: int, value: str = "0", code: int = FAILED) -> str:
-        failed = f"tg_fail({self.st}, {code}, {self.n.sites[which]}, {value}, 0, 0, 0)"
+    def fail(self, which: int, value: str = "0", code: int = FAILED, more: str = "0") -> str:
+        failed = f"tg_fail({self.st}, {code}, {self.n.sites[which]}, {value}, {more}, 0, 0)"
         return f"return (int){failed};" if self.st == "st" else f"{{ {failed}; return; }}"
+
+    def bad_index(self, value: str, more: str = "0") -> str:
+        """The first failure, of an index or a number; `more` is told as well."""
+        return self.fail(0, value, BAD_INDEX, more)
 
     def no_memory(self, lengths: Iterable[str] | None = None) -> str:
         """What happens where a routine finds no room for an array with these of its lengths (all of them)."""
@@ -421,6 +425,9 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "searchsorted": _searchsorted,
     "isin": _isin,
     "running": _running,
+    "places": counted.places,
+    "kept": counted.kept,
+    "bincount": counted.bincount,
     "csm_dot": _sparse_product,
     "csm_majors": _majors,
     "csm_switch": _switch,

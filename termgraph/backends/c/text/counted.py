@@ -1,0 +1,172 @@
+"""C text of routines that count: what a plan reads of all elements of an argument, places of a mask, what it keeps.
+
+Templates (see `routine_texts`) and the calls of their functions. Nothing is written beyond the room that the plan has
+counted, also where somebody else changes an argument during the call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termgraph.backends.c.text.dialect import SHORT
+from termgraph.lower.loops.tree import Place
+
+
+def _of_all(name: str, what: str, start: str, step: str) -> str:
+    """What is added up over all elements of an argument, which may lie in any way: row by row."""
+    return f"""
+/* {what} */
+static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
+{{
+    int64_t at[32] = {{0}}, found = {start};
+    const int64_t *steps = lengths + ndim, n = lengths[ndim - 1], by = steps[ndim - 1];
+    for (int d = 0; d < ndim; d++) if (lengths[d] == 0) return found;
+    for (;;) {{
+        if (by == 1) for (int64_t i = 0; i < n; i++) {{ const $T v = x[i]; {step} }}
+        else for (int64_t i = 0; i < n; i++) {{ const $T v = x[i * by]; {step} }}
+        int d = ndim - 2;
+        for (; d >= 0; d--) {{
+            x += steps[d];
+            if (++at[d] < lengths[d]) break;
+            x -= at[d] * steps[d];
+            at[d] = 0;
+        }}
+        if (d < 0) return found;
+    }}
+}}
+"""
+
+
+TEXTS = {
+    "tg_count": _of_all("count", "How many elements are true.", "0", "found += *(const uint8_t *)&v != 0;"),
+    "tg_most": _of_all("most", "The largest element, or -1.", "-1", "found = (int64_t)v > found ? (int64_t)v : found;"),
+    "tg_sum": _of_all("sum", "The sum of all elements.", "0", "found = (int64_t)((uint64_t)found + (uint64_t)v);"),
+    "tg_places_in_row": """
+/* The places in a row where a mask is true, from out[have] on: how many there are then, at most `room`.
+   Each place is written, and the next one over it where the mask is not true. */
+static int64_t tg_places_in_row_$N(const uint8_t *mask, int64_t step, int64_t n, $T *out, int64_t have, int64_t room)
+{
+    enum { BLOCK = 8 };
+    int64_t i = 0;
+    for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {
+        if (step == 1) {
+            uint64_t some;
+            __builtin_memcpy(&some, mask + i, BLOCK);
+            if (!some) continue;
+        }
+        for (int u = 0; u < BLOCK; u++) out[have] = i + u, have += mask[(i + u) * step] != 0;
+    }
+    for (; i < n && have < room; i++) if (mask[i * step]) out[have++] = i;
+    return have;
+}
+""",
+    "tg_kept_in_row": """
+/* The elements of $N bits of a row where a mask is true, likewise. */
+static int64_t tg_kept_in_row_$N(const uint8_t *mask, int64_t step, const void *row, int64_t by, int64_t n, void *kept,
+                                 int64_t have, int64_t room)
+{
+    enum { BLOCK = 8 };
+    const $T *x = row;
+    $T *out = kept;
+    int64_t i = 0;
+    for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {
+        if (step == 1) {
+            uint64_t some;
+            __builtin_memcpy(&some, mask + i, BLOCK);
+            if (!some) continue;
+        }
+        for (int u = 0; u < BLOCK; u++) out[have] = x[(i + u) * by], have += mask[(i + u) * step] != 0;
+    }
+    for (; i < n && have < room; i++) if (mask[i * step]) out[have++] = x[i * by];
+    return have;
+}
+""",
+    "tg_bincount": """
+/* How often each number below `bins` occurs, or the sum of its weights if there are any. Nonzero: a number is
+   negative, the least of them is at the first of its places. */
+static int tg_bincount_$N(const $T *x, int64_t by, int64_t n, const double *weights, int64_t apart, int64_t bins,
+                          int64_t *counts, double *sums, int64_t *least, int64_t *at)
+{
+    int64_t i = 0;
+    if (weights) {
+        for (int64_t k = 0; k < bins; k++) sums[k] = 0;
+        for (; i < n && (uint64_t)x[i * by] < (uint64_t)bins; i++) sums[x[i * by]] += weights[i * apart];
+    } else {
+        for (int64_t k = 0; k < bins; k++) counts[k] = 0;
+        for (; i < n && (uint64_t)x[i * by] < (uint64_t)bins; i++) counts[x[i * by]]++;
+    }
+    if (i == n) return 0;
+    *least = x[*at = 0];
+    for (i = 1; i < n; i++) if (x[i * by] < *least) *least = x[i * by], *at = i;
+    return 1;
+}
+""",
+}
+
+
+# ---------------------------------------------------------------------- calls
+def _rows_of_mask(x: Any) -> tuple[list[str], str, list[str]]:
+    """Loops over the rows of a mask: their heads, the address of a row, and the indices that say which."""
+    mask, sizes = x.n.reads[0], [x.size(name) for name in x.n.spec.ins[0]]
+    rows = [f"row{k}" for k in range(len(sizes) - 1)]
+    heads = [f"for (int64_t {r} = 0; {r} < {n}; {r}++)" for r, n in zip(rows, sizes)]
+    return heads, _in_row(x, mask, rows), rows
+
+
+def _in_row(x: Any, a: Place, rows: list[str]) -> str:
+    """The address of a row."""
+    return " + ".join([x.pointer(a), *[f"{r} * ({x.p.poly(step)})" for r, step in zip(rows, a.core)]])
+
+
+def places(x: Any) -> None:
+    """The places of a mask, row by row; those that a changed mask no longer has are 0."""
+    heads, mask, rows = _rows_of_mask(x)
+    outs, found = [x.pointer(a) for a in x.n.results], x.size("found")
+    n, step = x.size(x.n.spec.ins[0][-1]), x.p.poly(x.n.reads[0].core[-1])
+    with x.p.block(""):
+        x.p.add("int64_t have = 0;")
+        with x.p.block(" ".join(heads)):
+            x.p.add("const int64_t first = have;" if rows else "")
+            row = f"(const uint8_t *)({mask}), {step}, {n}, {outs[-1]}"
+            x.p.add(f"have = tg_places_in_row_i64({row}, have, {found});")
+            if rows:
+                each = " ".join([f"({out})[k] = {r};" for out, r in zip(outs, rows)])
+                x.p.add(f"for (int64_t k = first; k < have; k++) {{ {each} }}")
+        each = " ".join([f"({out})[have] = 0;" for out in outs])
+        x.p.add(f"for (; have < {found}; have++) {{ {each} }}")
+
+
+def kept(x: Any) -> None:
+    """What a mask keeps of an array, row by row."""
+    heads, mask, rows = _rows_of_mask(x)
+    (_, a), (out,) = x.n.reads, x.n.results
+    n, step, found = x.size(x.n.spec.ins[0][-1]), x.p.poly(x.n.reads[0].core[-1]), x.size("found")
+    size = 8 * np.dtype(out.buf.dtype).itemsize
+    kind = SHORT[out.buf.dtype] if size == 128 else size
+    whole = "" if x.n.term.op.params["same"] else x.size("whole")
+    with x.p.block(""):
+        x.p.add("int64_t have = 0;")
+        with x.p.block(" ".join(heads)):
+            if whole:
+                x.p.add(f"const int64_t n = {n} < {whole} ? {n} : {whole};")
+            row = f"(const uint8_t *)({mask}), {step}, {_in_row(x, a, rows)}, {x.p.poly(a.core[-1])}"
+            given = f"{row}, {'n' if whole else n}, {x.pointer(out)}, have, {found}"
+            x.p.add(f"have = tg_kept_in_row_{kind}({given});")
+        if whole:
+            beyond = f"for (int64_t k = {whole}; k < {n}; k++)"
+            with x.p.block(f"{beyond} if (((const uint8_t *)({mask}))[k * ({step})])"):
+                x.p.add(x.bad_index("k", whole))
+        x.p.add(f"for (; have < {found}; have++) ({x.pointer(out)})[have] = 0;")
+
+
+def bincount(x: Any) -> None:
+    (values, _, *weights), (out,) = x.n.reads, x.n.results
+    numbers, *added = [[x.pointer(a), x.p.poly(a.core[0])] for a in (values, *weights)]
+    given = [*numbers, x.size("d0"), *(added[0] if added else ("NULL", "0")), x.size("bins")]
+    given += ["NULL", x.pointer(out)] if weights else [x.pointer(out), "NULL"]
+    with x.p.block(""):
+        x.p.add("int64_t least = 0, at = 0;")
+        call = f"tg_bincount_{SHORT[values.buf.dtype]}({', '.join(given)}, &least, &at)"
+        x.p.add(f"if ({call}) {x.bad_index('least', 'at')}")
