@@ -238,7 +238,7 @@ def test_log1mexp():
     single = points[-points > 1e-30].astype("float32")
     double, narrow = f(points, -single)
     with mpmath.workdps(60):
-        for got, given, most in ((double, points, 4), (narrow, single, 6)):
+        for got, given, most in ((double, points, 4), (narrow, single, 3)):
             exact = [mpmath.log(-mpmath.expm1(mpmath.mpf(float(p)))) for p in given]
             assert off_by(got, exact) < most
     ends = np.array([0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, -1e-320, -1000.0])
