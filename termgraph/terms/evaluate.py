@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from termgraph.terms.op import Op
 
 
-def evaluate(roots: Sequence[Any], given: Mapping[Any, Any] | None = None) -> list[Any]:
+def evaluate(
+    roots: Sequence[Any], given: Mapping[Any, Any] | None = None, apply: Callable[[Term, list[Any]], Any] | None = None
+) -> list[Any]:
     """The values of the root terms when leaves (or any other terms) have the `given` values.
+
+    `apply(term, values)` is what gives a term its value, if not the meaning of its op.
 
     >>> from termgraph.terms.ops.elementwise import add
     >>> from termgraph.terms.term import Input
@@ -32,11 +36,12 @@ def evaluate(roots: Sequence[Any], given: Mapping[Any, Any] | None = None) -> li
     """
     roots = [getattr(r, "term", r) for r in roots]
     values = {id(k): k.type.filter(v) for k, v in _terms_of(given or {})}
+    apply = apply or apply_meaning
     order = list(children_first_until(roots, values))
     waiting = _use_counts(order, roots)
     for t in order:
         if t.__class__ is Term:
-            values[id(t)] = apply_meaning(t, [values[id(a)] for a in t.args])
+            values[id(t)] = apply(t, [values[id(a)] for a in t.args])
             for a in t.args:
                 waiting[id(a)] -= 1
                 if not waiting[id(a)]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.terms.errors import GraphError, ShapeError, TypeMismatch
-from termgraph.terms.evaluate import evaluate
+from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.shaping import static_scalar
@@ -22,7 +23,7 @@ from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType, Type
 
 if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+    from termgraph.terms.term import AnyTerm, Term
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
 Runner = Callable[..., tuple[Any, ...]]
@@ -295,20 +296,43 @@ def run_loop(op: Loop, step: Callable[..., Sequence[Any]], values: Sequence[Any]
     if made:
         ys = [rows_of(stack, made) for stack in stacks]
     else:
-        ys = [np.empty((0, *shape), r.type.np_dtype) for shape, r in zip(_row_shapes(op, step, parts), op.results)]
+        ys = [np.empty((0, *shape), r.type.np_dtype) for shape, r in zip(_row_shapes(op, parts), op.results)]
     return (*carries, *ys, *([np.asarray(made, "int64")] if until else []))
 
 
-def _row_shapes(op: Loop, step: Callable[..., Any], parts: Parts) -> list[tuple[int, ...]]:
-    """The shapes of the ys of a loop that makes no step: where types leave lengths open, from a step on zeros."""
+def _row_shapes(op: Loop, parts: Parts) -> list[tuple[int, ...]]:
+    """The shapes of the ys of a loop that makes no step: where types leave lengths open, of a step on made-up rows."""
     if all(None not in r.type.shape for r in op.results):
         return [r.type.shape for r in op.results]
-    rows = [np.zeros(x.shape[1:], x.dtype) for x in parts.xs]
+    ys = op.params["body"][op.n_carry : op.n_carry + op.n_ys]
+    values = dict(zip(op.leaves, (*parts.consts, *parts.inits, *map(_made_up_row, parts.xs)), strict=True))
     try:
-        out = step(*parts.consts, *parts.inits, *rows)
-    except Exception:  # zeros need not be what the body can be run on; no step is made, so no error is due
+        with np.errstate(all="ignore"):
+            return [y.shape for y in evaluate(ys, values, apply=_apply_to_made_up)]
+    except Exception:  # made-up rows need not be what the body can be run on; no step is made, so no error is due
         return [tuple([n or 0 for n in r.type.shape]) for r in op.results]
-    return [y.shape for y in out[op.n_carry : op.n_carry + op.n_ys]]
+
+
+def _made_up_row(x: np.ndarray) -> np.ndarray:
+    """A row that most steps can be run on: a place in any array, a matrix that can be solved and decomposed."""
+    row = np.zeros(x.shape[1:], x.dtype)
+    if x.dtype.kind in "iu":
+        return row
+    if row.ndim < 2:
+        return np.ones_like(row)
+    row[...] = np.eye(*row.shape[-2:])
+    return row
+
+
+def _apply_to_made_up(t: Term, values: list[Any]) -> Any:
+    """The value of a term; where lengths contradict each other, the smaller is made up (a row that is a length)."""
+    try:
+        return apply_meaning(t, values)
+    except ShapeError:
+        if t.op.kind != "elementwise":
+            raise
+        lengths = zip_longest(*[v.shape[::-1] for v in values], fillvalue=1)
+        return np.zeros([max(ns) for ns in lengths][::-1], t.type.np_dtype)
 
 
 def reference_runner(op: Loop) -> Runner:
