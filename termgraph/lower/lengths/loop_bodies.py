@@ -119,12 +119,21 @@ def _each_element(s: Lengths, x: AnyTerm, user: AnyTerm) -> Poly | None:
 
 
 def _surely_differ(a: Poly, b: Poly) -> bool:
-    """Whether two lengths differ, as far as trying a few shows: where they may agree, that is checked at run time."""
+    """Whether two lengths differ, as far as trying a few shows: where they may agree, that is checked at run time.
+
+    Other lengths than those in `a` are tried as multiples of these, too: gates are cut from one wide array.
+    """
     if (a - b).const is not None:
         return True
-    names = dict.fromkeys((*symbols(a), *symbols(b)))
+    own = symbols(a)
+    others = [n for n in symbols(b) if n not in own]
     tried = {1, 2, 3, 8, *[n for n in (a.const, b.const) if n is not None]}
-    return all(evaluate(a, env) != evaluate(b, env) for n in tried if (env := dict.fromkeys(names, n)))
+    for n in tried:
+        for times in (1, 2, 3, 4, 5, 6, 8) if others else (1,):
+            env = {**dict.fromkeys(own, n), **dict.fromkeys(others, n * times)}
+            if evaluate(a, env) == evaluate(b, env):
+                return False
+    return True
 
 
 def _settle(s: Lengths, t: AnyTerm) -> None:
