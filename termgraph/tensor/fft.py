@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.tensor.joining import roll
+from termgraph.tensor.creation import arange, zeros
+from termgraph.tensor.indexing import set_subtensor
+from termgraph.tensor.joining import concatenate, roll
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
+from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.ops.shapes import normal_axis
 
 if TYPE_CHECKING:
@@ -20,20 +23,48 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
-def _points(n: TensorLike | None) -> int | None:
-    if n is None:
-        return None
-    if hasattr(n, "term") or isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"the number of points n must be an integer known while building, got {n!r}")
-    return n.__index__()
+def _of_length(a: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
+    """The first n numbers along an axis, with zeros behind them if there are fewer."""
+    before = (slice(None),) * axis
+    kept = a[(*before, slice(0, n))]
+    shape = [n if d == axis else length(a, d) for d in range(a.ndim)]
+    return set_subtensor(zeros(shape, dtype=a.dtype)[(*before, slice(0, length(kept, axis)))], kept)
+
+
+def _whole_spectrum(half: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
+    """All n frequencies of real numbers: negative ones are the conjugates of positive ones."""
+    before = (slice(None),) * axis
+    mirrored = half[(*before, slice(1, n - n // 2))]
+    return concatenate([half, conj(mirrored[(*before, slice(None, None, -1))])], axis=axis)
+
+
+def _known_points(n: Any) -> int | None:
+    if isinstance(n, bool) or not (n is None or hasattr(n, "__index__")):
+        raise TypeError(f"the number of points n must be an integer, got {n!r}")
+    return None if n is None else n.__index__()
+
+
+def _symbolic_points(op: Op, a: TensorVariable, n: TensorVariable, axis: int, norm: str) -> TensorVariable:
+    """The transform of a number of points that is known when it runs: of an array that is cut or filled to it."""
+    if n.ndim or n.type.kind not in "iu":
+        raise TypeError(f"the number of points n must be an integer, got {n!r} of type {n.type}")
+    if op is not ops.irfft:
+        return op(_of_length(a, n, axis), n=None, axis=axis, norm=norm)
+    whole = _whole_spectrum(_of_length(a, n // 2 + 1, axis), n, axis)
+    return real(ops.ifft(whole, n=None, axis=axis, norm=norm))
 
 
 def _function(op: Op, doc: str) -> Callable:
-    def transform(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
+    def transform(
+        a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: str | None = None
+    ) -> TensorVariable:
         a = as_tensor(a)
         if a.ndim == 0:
             raise ValueError(f"{op.name} needs an array with at least one dimension")
-        return op(a, n=_points(n), axis=normal_axis(axis, a.ndim), norm=norm or "backward")
+        axis, norm = normal_axis(axis, a.ndim), norm or "backward"
+        if hasattr(n, "term"):
+            return _symbolic_points(op, a, as_tensor(n), axis, norm)
+        return op(a, n=_known_points(n), axis=axis, norm=norm)
 
     transform.__name__ = transform.__qualname__ = op.name
     transform.__doc__ = (
@@ -105,6 +136,22 @@ def irfftn(
     return irfft(a, last[1], last[0], norm)
 
 
+@on_terms
+def rfft2(
+    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> TensorVariable:
+    """The transform of real numbers over the last two axes."""
+    return rfftn(a, s, axes, norm)
+
+
+@on_terms
+def irfft2(
+    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> TensorVariable:
+    """The inverse of `rfft2`."""
+    return irfftn(a, s, axes, norm)
+
+
 def _shift(x: TensorLike, axes: AxisLike, back: bool) -> TensorVariable:
     x = as_tensor(x)
     places = range(x.ndim) if axes is None else [axes] if hasattr(axes, "__index__") else axes
@@ -127,19 +174,40 @@ def ifftshift(x: TensorLike, axes: AxisLike = None) -> TensorVariable:
     return _shift(x, axes, back=True)
 
 
-def fftfreq(n: int, d: float = 1.0) -> TensorVariable:
+_OTHER_SIDE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}  # which divides by n
+
+
+@on_terms
+def hfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
+    """The real transform of n numbers of which the second half are the conjugates of the first; say n if it is odd."""
+    return irfft(conj(as_tensor(a)), n, axis, _OTHER_SIDE.get(norm, norm))
+
+
+@on_terms
+def ihfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
+    """The inverse of `hfft`."""
+    return conj(rfft(a, n, axis, _OTHER_SIDE.get(norm, norm)))
+
+
+def fftfreq(n: int | TensorVariable, d: float | TensorVariable = 1.0) -> TensorVariable:
     """The frequencies of the results of `fft` of n points at distance d."""
-    return as_tensor(np.fft.fftfreq(n, d))
+    if isinstance(n, int) and isinstance(d, (int, float)):
+        return as_tensor(np.fft.fftfreq(n, d))
+    n = as_tensor(n)
+    return concatenate([arange((n + 1) // 2), arange(-(n // 2), 0)]) / (n * as_tensor(d))
 
 
-def rfftfreq(n: int, d: float = 1.0) -> TensorVariable:
+def rfftfreq(n: int | TensorVariable, d: float | TensorVariable = 1.0) -> TensorVariable:
     """The frequencies of the results of `rfft` of n points at distance d."""
-    return as_tensor(np.fft.rfftfreq(n, d))
+    if isinstance(n, int) and isinstance(d, (int, float)):
+        return as_tensor(np.fft.rfftfreq(n, d))
+    n = as_tensor(n)
+    return arange(n // 2 + 1) / (n * as_tensor(d))
 
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfftn", "rfft",
-    "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 

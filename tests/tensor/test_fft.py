@@ -6,6 +6,7 @@ from helpers import arrays, check, quick
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 import termgraph.tensor as T
 
 F = T.fft
@@ -33,7 +34,7 @@ def test_along_one_axis(data, name, norm):
     )
 
 
-@pytest.mark.parametrize("name", ["fftn", "ifftn", "fft2", "ifft2", "rfftn", "irfftn"])
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "fft2", "ifft2", "rfftn", "irfftn", "rfft2", "irfft2"])
 def test_along_several_axes(name):
     x = np.random.default_rng(0).normal(size=(3, 4, 6))
     ours, numpys = getattr(F, name), getattr(np.fft, name)
@@ -59,5 +60,54 @@ def test_bad_arguments():
         F.fft(T.dvector(), norm="other")
     with pytest.raises(ValueError, match="must be positive"):
         F.fft(T.dvector(), n=0)
-    with pytest.raises(TypeError, match="known while building"):
-        F.fft(T.dvector(), n=T.lscalar())
+    for points in (2.0, True, T.dscalar("n"), T.lvector("n")):
+        with pytest.raises(TypeError, match="number of points n must be an integer"):
+            F.fft(T.dvector(), n=points)
+
+
+ONE_AXIS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+
+
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+@pytest.mark.parametrize("name", ONE_AXIS)
+def test_number_of_points_that_is_computed(name, norm):
+    """`n=x.shape[0] + h.shape[0] - 1` is how convolutions are written; n cuts, fills, is even or odd."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 3)) + (0 if name in ("rfft", "ihfft") else 1j * rng.normal(size=(5, 3)))
+    n = T.lscalar("n")
+    a = T.tensor("a", dtype=x.dtype, shape=(None, None))
+    f = tg.function([a, n], [getattr(F, name)(a, n, 0, norm), getattr(F, name)(a, n, norm=norm)])
+    for points in (1, 2, 3, 4, 5, 8, 9):
+        for got, axis in zip(f(x, points), (0, 1)):
+            want = getattr(np.fft, name)(x, points, axis, norm)
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, atol=1e-12)
+
+
+def test_hermitian_transforms_as_numpys():
+    x = np.random.default_rng(0).normal(size=(3, 4)) + 1j
+    check(F.hfft, np.fft.hfft, x)
+    check(lambda a: F.hfft(a, 5, 0, "forward"), lambda a: np.fft.hfft(a, 5, 0, "forward"), x)
+    check(F.ihfft, np.fft.ihfft, x.real)
+    with pytest.raises(ValueError, match="norm must be one of"):
+        F.hfft(T.zvector(), norm="other")
+
+
+def test_convolution_of_lengths_that_are_known_late_has_a_gradient():
+    x, h = T.dvector("x"), T.dvector("h")
+    n = x.shape[0] + h.shape[0] - 1
+    y = F.irfft(F.rfft(x, n) * F.rfft(h, n), n)
+    f = tg.function([x, h], [y, tg.grad((y**2).sum(), h)])
+    a, b = np.arange(1.0, 6.0), np.array([2.0, -1.0])
+    got, slope = f(a, b)
+    np.testing.assert_allclose(got, np.convolve(a, b), atol=1e-12)
+    np.testing.assert_allclose(slope, np.correlate(2 * np.convolve(a, b), a, "valid"), atol=1e-11)
+
+
+def test_frequencies_of_a_number_that_is_computed():
+    n = T.lscalar("n")
+    f = tg.function([n], [F.fftfreq(n, 0.5), F.rfftfreq(n, d=2.0)])
+    for points in (1, 2, 4, 5):
+        whole, half = f(points)
+        np.testing.assert_array_equal(whole, np.fft.fftfreq(points, 0.5))
+        np.testing.assert_array_equal(half, np.fft.rfftfreq(points, 2.0))

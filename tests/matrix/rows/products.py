@@ -349,9 +349,9 @@ def _wide_fft(f):
     return run
 
 
-for name in ["fft", "ifft", "rfft", "irfft"]:
+for name in ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]:
     row(f"fft.{name}", getattr(T.fft, name), _wide_fft(getattr(np.fft, name)), _transformed, ranks=(1, 2, 3),
-        dtypes=FFT_DTYPES[:4] if name == "rfft" else FFT_DTYPES, smooth=True, **FOURIER)  # fmt: skip
+        dtypes=FFT_DTYPES[:4] if name in ("rfft", "ihfft") else FFT_DTYPES, smooth=True, **FOURIER)  # fmt: skip
 
 
 def _transformed_along_some(c):
@@ -363,9 +363,10 @@ def _transformed_along_some(c):
 for name in ["fftn", "ifftn", "rfftn", "irfftn"]:
     row(f"fft.{name}", getattr(T.fft, name), _wide_fft(getattr(np.fft, name)), _transformed_along_some, ranks=(1, 2, 3),
         dtypes=FFT_DTYPES[:4] if name == "rfftn" else FFT_DTYPES, **FOURIER)  # fmt: skip
-for name in ["fft2", "ifft2"]:
+for name in ["fft2", "ifft2", "rfft2", "irfft2"]:
     row(f"fft.{name}", lambda a, f=getattr(T.fft, name): f(a), lambda a, f=getattr(np.fft, name): _wide_fft(f)(a),
-        lambda c: c.at_least(2, False).x(special=False), ranks=(2, 3), dtypes=FFT_DTYPES, **FOURIER)  # fmt: skip
+        lambda c: c.at_least(2, False).x(special=False), ranks=(2, 3),
+        dtypes=FFT_DTYPES[:4] if name == "rfft2" else FFT_DTYPES, **FOURIER)  # fmt: skip
 
 
 def _shifted(c):
