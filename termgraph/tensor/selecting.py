@@ -165,7 +165,7 @@ def flatnonzero(a: TensorLike) -> TensorVariable:
 def nonzero_values(a: TensorLike) -> TensorVariable:
     """The elements that are not zero, as a vector."""
     a = as_tensor(a)
-    return a[nonzero(a)]
+    return a[_truth(a)]
 
 
 @on_terms

@@ -20,6 +20,7 @@ from termgraph.backends.c.text import (
     packed_factors,
     prelude,
     routines,
+    small_products,
     thin_products,
     timers,
 )
@@ -267,6 +268,7 @@ class _Writer:
         body = "\n\n".join(part for part in parts if part)
         kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
         thin = thin_products.helpers(body)
+        thin += small_products.helpers(body)
         calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + routines.helpers(body)
         helpers = prelude.needed(f"{calls}\n{body}")
         table = numpy_loops.header(f"{helpers}\n{body}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Products of so few rows, or sums of so few outer products, with so large a matrix, need no library: thin_products.py.
 FEW, LARGE = 16, 1 << 15
+SIDE = 64  # the longest side of a small matrix: small_products.py
 NUMBER = pattern(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -73,7 +74,9 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
         ta, lda = flags(p, a_step)
         tb, ldb = flags(p, b_step)
         first, second = f"{pointer(p, a, a_at)}, {lda}", f"{pointer(p, b, b_at)}, {ldb}"
-        if _may_be_thin(n, ta == "TG_PLAIN", tb == "TG_PLAIN"):
+        if _may_be_small(n):
+            p.add(f"tg_gemm_small_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {first}, {second}, {out});")
+        elif _may_be_thin(n, ta == "TG_PLAIN", tb == "TG_PLAIN"):
             p.add(f"tg_thin_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {zero}, {first}, {second}, {out});")
         else:
             p.add(f"tg_gemm_{letter}({st}, {ta}, {tb}, {m}, {cols}, {k}, {scale}, {first}, {second}, {out}, {cols});")
@@ -104,6 +107,13 @@ def _may_be_thin(n: Call, plain: bool, second: bool) -> bool:
     m, columns, k = (size.const for size in n.sizes)
     given = k is None or m is None or columns is None or max(m, k) * columns >= LARGE
     return given and ((plain and (m is None or m <= FEW)) or (second and (k is None or k <= FEW)))
+
+
+def _may_be_small(n: Call) -> bool:
+    """Whether a batch may be one of small products, as far as its lengths are known: small_products.py."""
+    known = [size.const for size in n.sizes if size.const is not None]
+    real = n.options["dtype"] in ("float32", "float64") and "alpha" not in n.options
+    return bool(real and n.options["batch"] and not n.options["beta"] and max(known, default=0) <= SIDE)
 
 
 def pointer(p: Printer, buf: Buf, offset: Poly) -> str:

@@ -31,7 +31,8 @@ _SINGLE = """const _Bool tiny = u < 0x1p-126f;
 _OWN = """const _Bool tiny = u < 0x1p-1022;
     double low, less = tiny ? 37.429947750237048 : 0; /* 54 log(2) */
     const double high = tg_log_parts_f64(tiny ? u * 0x1p54 : u, less, &low);
-    const double y = -fabs(high + (low - whether * lost * (2 - u))), beyond = x == 0 ? -__builtin_inf() : __builtin_nan("");
+    const double y = -fabs(high + (low - whether * lost * (2 - u)));
+    const double beyond = x == 0 ? -__builtin_inf() : __builtin_nan("");
     return x < 0 ? y : beyond;"""
 EDGE = "-0.6931471805599453"
 
