@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import termgraph.tensor as T
-from termgraph.rulelib._formulas_convolutions import integers, laid_back, most
+from termgraph.rulelib._formulas_convolutions import most
 from termgraph.rules import seg
 from termgraph.rules.formulas import formula
-from termgraph.tensor.lengths import length, length_operands, lengths
+from termgraph.tensor.lengths import length_operands, lengths
 from termgraph.tensor.padding import pad as with_margins
 from termgraph.terms.ops.convolution import windows
-from termgraph.terms.ops.pooling import lowest, window_places
+from termgraph.terms.ops.pooling import window_places
 
 
 def _read(wide: Any, p: Any) -> Any:
@@ -43,41 +43,10 @@ def _over_taps(y: Any, p: Any) -> Any:
     return y.dimshuffle(*range(y.ndim), *["x"] * len(p["size"]))
 
 
-def _laid_back(shares: Any, shape: list, p: Any) -> Any:
-    """What windows give to the elements they read, added up."""
-    n = len(p["size"])
-    lead, spatial = shape[: len(shape) - n], shape[len(shape) - n :]
-    how = {"stride": p["stride"], "dilation": (1,) * n}
-    return laid_back(shares, lead, spatial, list(p["size"]), _widths(spatial, p), how)
-
-
 @formula
 def whole_windows(f: Any, x: Any) -> Any:
     """The pooling as a reduction of windows, where all are whole."""
     return _reduced(_read(x, f.params), f.params)
-
-
-@formula
-def as_windows(f: Any, x: Any) -> Any:
-    """The pooling as a reduction of the windows of the array with what lies around it."""
-    p = f.params
-    return _reduced(_windows(x, p, lowest(x.type.np_dtype) if p["kind"] == "max" else 0), p)
-
-
-@formula
-def maxima_as_windows(f: Any, x: Any, y: Any, g: Any) -> Any:
-    """The gradient of maxima: the cotangent of each window to those of its elements that are equal to it."""
-    p = f.params
-    hits = T.eq(_windows(x, p, 0), _over_taps(y, p))
-    return _laid_back(T.switch(hits, _over_taps(g, p), 0), lengths(x), p)
-
-
-@formula
-def sums_as_windows(f: Any, g: Any, ns: list) -> Any:
-    """The gradient of sums: the cotangent of each window to all of its elements."""
-    p, lead = f.params, [length(g, d) for d in range(g.ndim - len(ns))]
-    shares = _over_taps(g, p) + T.zeros((1,) * g.ndim + tuple(p["size"]), dtype=g.dtype)
-    return _laid_back(shares, [*lead, *integers(ns)], p)
 
 
 @formula

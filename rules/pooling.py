@@ -1,17 +1,16 @@
 """Pooling: what may come out of maxima, and how pooling is computed.
 
-Small windows are written out in the loop that reads them, which takes further operations in. Where there are routines
-for planes of images (compiled C), they compute the rest; elsewhere the stage `without_routines` makes reductions of
-windows of it.
+Small windows are written out in the loop that reads them, which takes further operations in. Routines for planes of
+images, in C and on a GPU, compute the rest.
 """
 
 from __future__ import annotations
 
-from termgraph.rulelib._formulas_pooling import as_windows, maxima_as_windows, sums_as_windows, whole_windows
+from termgraph.rulelib._formulas_pooling import whole_windows
 from termgraph.rulelib._goals_pooling import after_the_maximum, few_in_windows
 from termgraph.rules import head, needed_once, rule, ruleset, seg
 from termgraph.terms.ops.elementwise import add, maximum, minimum, mul
-from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
+from termgraph.terms.ops.pooling import pool
 
 
 @ruleset("canonicalize")
@@ -24,10 +23,3 @@ def pooling(y, xs: seg, f: head[pool], g: head[add, mul, maximum, minimum]):
 @ruleset("specialize", "fast_run", "fast_compile")
 def pool_text(x, f: head[pool]):
     yield rule("few",            f(x),        whole_windows(f, x), few_in_windows(f, x), assumes=["reassoc"])
-
-
-@ruleset("without_routines")
-def pool_windows(x, y, g, ns: seg, f: head[pool], h: head[pool_max_grad], k: head[pool_sum_grad]):
-    yield rule("forward",        f(x),        as_windows(f, x), assumes=["reassoc"])
-    yield rule("max_grad",       h(x, y, g),  maxima_as_windows(h, x, y, g), assumes=["reassoc"])
-    yield rule("sum_grad",       k(g, *ns),   sums_as_windows(k, g, ns), assumes=["reassoc"])

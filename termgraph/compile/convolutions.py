@@ -39,7 +39,8 @@ WAYS = {
 }
 
 # What the rules are told where compiled code has no routines: on the host NumPy has one for vectors.
-WITHOUT_ROUTINES = {"vm": "host", "cuda": "plain"}
+WITHOUT_ROUTINES = {"vm": "host"}
+ROUTINES = (None, "panels", "winograd")  # what is one kernel on a GPU
 
 
 def convolutions(value: Rewritten) -> Rewritten:
@@ -49,23 +50,26 @@ def convolutions(value: Rewritten) -> Rewritten:
     return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
 
 
-def _is_open(t: AnyTerm) -> bool:
-    return bool(t.args) and t.op.kind == "conv" and t.op.params["algo"] is None
-
-
 def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
     op, args = t.op, _with_ones(value, t, args)
-    if _is_open(t):
-        flag = FLAG[op.family.name]
-        wanted = getattr(config.dnn.conv, flag)
-        timed = _timing.fastest(t, value.options) if wanted in TIMED else None
-        way = timed.way if timed is not None else WAYS[wanted]
+    if t.args and op.kind == "conv":
+        way = op.params["algo"] or _by_flag(value, t)
+        way = "device" if value.options.backend == "cuda" and way in ROUTINES else way
         way = way or WITHOUT_ROUTINES.get(value.options.backend)
-        if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
-            text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
-            raise ValueError(placed(value.lookup(t)[1], text))
-        op = op if way is None else op.bind(algo=way)
+        op = op if way == op.params["algo"] else op.bind(algo=way)
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
+
+
+def _by_flag(value: Rewritten, t: AnyTerm) -> str | None:
+    """The way that a flag names, or that was the fastest; None leaves it to the rules."""
+    flag = FLAG[t.op.family.name]
+    wanted = getattr(config.dnn.conv, flag)
+    timed = _timing.fastest(t, value.options) if wanted in TIMED else None
+    way: str | None = timed.way if timed is not None else WAYS[wanted]
+    if way == "fft" and any(None in a.type.shape for a in (t, *t.args)):
+        text = f"dnn.conv.{flag}={wanted} needs lengths that are known: give input_shape and filter_shape"
+        raise ValueError(placed(value.lookup(t)[1], text))
+    return way
 
 
 def _with_ones(value: Rewritten, t: AnyTerm, args: tuple) -> tuple:

@@ -33,7 +33,7 @@ _passes: Any = lazy("termgraph.loops.passes")
 
 WITH_BODY = (call, loop)
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
-_STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower", "without_routines"))
+_STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower"))
 
 
 def inline(value: Rewritten) -> Rewritten:
@@ -142,18 +142,6 @@ def loops(value: Rewritten) -> Rewritten:
             break
         value = _again(replace(value, roots=tuple(roots), traces=(*value.traces, trace)))
     return value
-
-
-def without_routines(value: Rewritten) -> Rewritten:
-    """On a GPU, what routines of compiled C compute elsewhere as simpler operations."""
-    options = value.options
-    if options.backend != "cuda" or not any(t.args and t.op.kind == "pool" for t in subterms(value.roots)):
-        return value
-    rules = import_module("termgraph.db").query("+without_routines")
-    roots, trace = rules.rewrite_terms(list(value.roots), strict=options.strict)
-    trace.stage = "without_routines"
-    value = replace(value, roots=tuple(roots), traces=(*value.traces, trace))
-    return _again(value) if options.rewrites else value
 
 
 def _again(value: Rewritten) -> Rewritten:

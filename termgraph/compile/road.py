@@ -33,7 +33,6 @@ REWRITING = (
     Stage("loops", "compile.rewriting:loops"),
 )
 ACCURATE = Stage("accurate", "compile.accurate:accurate")  # for the mode of that name
-SIMPLER = Stage("without_routines", "compile.rewriting:without_routines")  # for backends that have none
 
 PLACE = Stage("place", "compile.placing:place")  # Rewritten -> Placed: what runs where
 
@@ -89,9 +88,7 @@ BACKENDS = {backend.name: backend for backend in (C, CUDA, VM)}
 def rewriting_of(options: Options) -> tuple[Stage, ...]:
     """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
     front = REWRITING if options.rewrites else REWRITING[:1]
-    if options.accurate:
-        front = (*front[:1], ACCURATE, *front[1:])
-    return (*front, SIMPLER) if options.backend == "cuda" else front
+    return (*front[:1], ACCURATE, *front[1:]) if options.accurate else front
 
 
 def road_of(options: Options) -> tuple[Stage, ...]:

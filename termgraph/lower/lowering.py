@@ -218,7 +218,7 @@ class Planned:
 # ---------------------------------------------------------------------- the stages
 def expanded(region: Region) -> Expanded:
     """Composite ops in terms of simpler ones."""
-    outputs, origin = expand(region.roots, region.target.products)
+    outputs, origin = expand(region.roots, region.target.products, region.target.calls)
     return Expanded(region, outputs, origin)
 
 

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph import db
-from termgraph.tensor.lifting import handle
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.pooling import pool_sum_grad
-from termgraph.terms.traverse import subterms
 
 PLAIN = tg.Mode(linker="py", optimizer="None")
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -264,7 +261,6 @@ def test_gradients_of_sums_refuse_lengths_that_do_not_fit(length):
     with pytest.raises(ValueError, match="pooling . elements gives . windows, not the 3 of"):
         pool_sum_grad.bind(**how)(T.tensor("g", dtype="float64", shape=(3,)).term, T.constant(length).term)
     loose = pool_sum_grad.bind(**how)(g.term, T.constant(length).term)
-    assert db.rewrite(loose, "+without_routines").op is not loose.op  # whether they fit is for the call to say
     with pytest.raises(ValueError, match="gives the lengths"):
         evaluate([loose], {g: np.ones(3)})
 
@@ -276,19 +272,6 @@ def test_each_of_equal_largest_elements_gets_the_cotangent():
     for mode in (PLAIN, tg.Mode(linker="c")):
         g = tg.function([x], tg.grad((y * np.array([3.0, 7.0])).sum(), x), mode=mode)(value)
         np.testing.assert_array_equal(g, [[3, 3, 0, 7], [0, 3, 7, 0]])
-
-
-def test_without_routines_pooling_is_a_reduction_of_windows(rng):
-    value = rng.normal(size=(2, 7, 6))
-    x = T.tensor("x", dtype="float64", shape=value.shape)
-    ys = [pooled(x, {**how, "mode": mode}) for how in CASES for mode in ("max", "sum")]
-    outputs = [*ys, *[tg.grad(T.sin(y).sum(), x) for y in ys]]
-    roots, trace = db.query("+without_routines").rewrite_terms([y.term for y in outputs])
-    assert {r.rule for r in trace} == {f"pool_windows.{k}" for k in ("forward", "max_grad", "sum_grad")}
-    assert not any(t.op.kind == "pool" for t in subterms(roots))
-    expected = tg.function([x], outputs, mode=PLAIN)(value)
-    for got, wanted in zip(tg.function([x], [handle(t) for t in roots], mode=PLAIN)(value), expected):
-        np.testing.assert_allclose(got, wanted, atol=1e-12)
 
 
 def test_a_bias_and_a_relu_come_after_the_maximum(rng):

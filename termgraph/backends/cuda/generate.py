@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph._records import record
-from termgraph.backends.cuda.text import axis_kernels, gemm, prelude
+from termgraph.backends.cuda.text import axis_kernels, gemm, prelude, routine_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect, brings_text
 from termgraph.backends.cuda.text.epilogues import join_epilogues
-from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, every_step
+from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, RoutineCall, every_step
 from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.backends.refused import refusal
 from termgraph.config import config
@@ -129,7 +129,7 @@ def generated(args: Sequence[Any], roots: Sequence[Any], *given: Any, **options:
     try:
         return generate(args, roots, *given, **options)
     except NotLowerable as error:
-        return refusal(error, roots, TARGET.products)
+        return refusal(error, roots, TARGET.products, TARGET.calls)
 
 
 def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., CudaProgram]) -> CudaProgram:
@@ -143,6 +143,7 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
     bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)], config.cuda.products)
     bodies += axis_kernels.kernels([s.call for s in every if isinstance(s, AxisCall)])
+    bodies += routine_kernels.kernels([s.routine for s in every if isinstance(s, RoutineCall)], config.cuda.products)
     body = "\n\n".join(bodies)
     first: dict[Any, int] = {}
     for k, t in enumerate(lowered.outputs):
@@ -170,7 +171,8 @@ def _epilogues(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]
     return join_epilogues(nodes), {}
 
 
-TARGET = Target(tuple(gemm.NUMBERS), frozenset(axis_kernels.NAMES), epilogues=_epilogues, whole_updates=True)
+CALLS = frozenset((*axis_kernels.NAMES, *routine_kernels.NAMES))
+TARGET = Target(tuple(gemm.NUMBERS), CALLS, epilogues=_epilogues, whole_updates=True)
 
 
 def _texts(s: KernelText) -> list[str]:

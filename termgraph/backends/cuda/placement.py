@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from termgraph.backends.cuda.text import axis_kernels
+from termgraph.backends.cuda.text import axis_kernels, routine_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.gemm import NUMBERS
 from termgraph.backends.cuda.text.user_kernels import brings_a_kernel, why_not_here
@@ -63,12 +63,15 @@ def why_not(t: AnyTerm) -> str | None:
         return f"there is no product of matrices of {' and '.join(dict.fromkeys(x.dtype for x in types[1:]))}"
     if name == "searchsorted" and t.args[0].type.dtype != t.args[1].type.dtype:
         return f"kernels search {t.args[0].type.dtype} for {t.args[0].type.dtype} only, not for {t.args[1].type.dtype}"
+    if name in routine_kernels.NAMES:
+        return routine_kernels.why_not(t)
     return None if has_kernel(name) else f"there is no kernel for {name}"
 
 
 def has_kernel(name: str) -> bool:
     """Whether ops of a name that are not element-wise become kernels, for the dtypes that kernels have."""
-    return name in axis_kernels.NAMES or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
+    own = name in axis_kernels.NAMES or name in routine_kernels.NAMES
+    return own or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 
 def _loop_on_cpu(t: AnyTerm) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,9 +205,9 @@ def _scalar_of(t: AnyTerm) -> AnyTerm | None:
     return t if t.type.ndim == 0 else None
 
 
-def _expanded_loop(op: Op, origin: dict[Any, Any], products: Sequence[str]) -> Op:
+def _expanded_loop(op: Op, origin: dict[Any, Any], products: Sequence[str], calls: Collection[str]) -> Op:
     """The op with its body expanded; called bodies are put in place."""
-    body, inner = expand(inline_calls(list(op.params["body"])), products)
+    body, inner = expand(inline_calls(list(op.params["body"])), products, calls)
     new = op.bind(body=tuple(body))
     inherit_places(new, op, {})
     origin.update(inner)
@@ -221,10 +221,13 @@ EXPANSIONS: dict[str, Callable[[AnyTerm, Axes], AnyTerm]] = {
 }
 
 
-def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple[list[Any], dict[Any, Any]]:
+def expand(
+    roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES, calls: Collection[str] = ()
+) -> tuple[list[Any], dict[Any, Any]]:
     """The graph with composite ops replaced, and which term of the old graph each new one comes from.
 
-    `products` are the dtypes of which there are products of matrices. Complex operands stay as they are.
+    `products` are the dtypes of which there are products of matrices, `calls` the ops that the backend has kernels of
+    its own for. Complex operands stay as they are.
     """
     origin: dict[Any, Any] = {}
     made: set[Any] = set()  # what stands for a term of the old graph as a whole
@@ -243,7 +246,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
 
     def replaced(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
         if t.args and t.op.family is loop:
-            return mk(_expanded_loop(t.op, origin, products), args)
+            return mk(_expanded_loop(t.op, origin, products, calls), args)
         rule = EXPANSIONS.get(t.op.family.name) if t.args else None
         if t.args and t.op.family.name in ("dot", "matmul"):
             return _dot(t, args, products)
@@ -252,7 +255,7 @@ def expand(roots: Sequence[Any], products: Sequence[str] = BLAS_DTYPES) -> tuple
         element = element_op(t)
         if element is not None:
             return mk(element, args)
-        dtypes = operand_dtypes(t) if t.args else None
+        dtypes = operand_dtypes(t, calls) if t.args else None
         if dtypes is not None:
             return _fit_results(t, mk(t.op, tuple([in_dtype(a, d) for a, d in zip(args, dtypes)])))
         if t.args and t.op.family is nth and args[0] is not t.args[0]:

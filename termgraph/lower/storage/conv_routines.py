@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, Poly, divide
 from termgraph.lower.lengths.shapes import Lengths
-from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
+from termgraph.lower.storage.routine_table import AS_STORED, READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ def _reads(t: AnyTerm) -> tuple[str, ...]:
     """Both arrays in the dtype to compute in; lengths."""
     wide = WORKING[t.type.dtype]
     return (wide, wide, *["int64"] * (len(t.args) - 2))
+
+
+def _as_stored(t: AnyTerm) -> tuple[str, ...]:
+    """Both arrays in the dtype of the result; lengths."""
+    return (t.type.dtype, t.type.dtype, *["int64"] * (len(t.args) - 2))
 
 
 def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
@@ -108,4 +113,5 @@ SPECS.update(conv_taps=_spec("conv_taps", _image, _result, _filters))
 SPECS.update(conv_spread=_spec("conv_spread", _filters, _result, _image))
 NAMES = ("conv_panels", "conv_spread", "conv_taps", "conv_winograd")
 READS.update(dict.fromkeys(NAMES, _reads))
+AS_STORED.update(dict.fromkeys(NAMES, _as_stored))
 SIZES.update(dict.fromkeys(NAMES, _sizes))

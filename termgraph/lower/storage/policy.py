@@ -66,7 +66,7 @@ class Statements:
 
 Rule = Callable[["Storage", Any, Buf], None]  # stores a term in a buffer
 CUTS: dict[str, Rule] = {}  # ops that need storage of their own; filled by `cuts`
-CALLS: dict[str, Rule] = {}  # and those that are calls where the backend has them
+CALLS: dict[str, Rule] = {}  # and those that are stored in another way where the backend has kernels for them
 
 
 ROOTS: dict[str, Rule] = {}  # ops that are stored in parts, where they are stored at all
@@ -155,7 +155,7 @@ class Storage:
         if t in self.given:
             return None
         name = t.op.family.name
-        if name in self.lengths.calls:
+        if name in self.lengths.calls and name in CALLS:
             return CALLS[name]
         return None if t.op.family is ifelse and not is_lazy(t) else CUTS.get(name) or ROOTS.get(name)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import Poly, divide, maximum, poly
 from termgraph.lower.lengths.shapes import Lengths
-from termgraph.lower.storage.routine_table import READS, SIZES, SPECS, Spec
+from termgraph.lower.storage.routine_table import AS_STORED, READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, window_places
 
@@ -40,6 +40,11 @@ def _reads(t: AnyTerm) -> tuple[str, ...]:
     return (*wide, *["int64"] * (len(t.args) - len(wide)))
 
 
+def _as_stored(t: AnyTerm) -> tuple[str, ...]:
+    """Every array as it is."""
+    return tuple([a.type.dtype if a.type.ndim else "int64" for a in t.args])
+
+
 def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     """How many windows there are, or how long the image is that they were taken of."""
     p, n = t.op.params, len(t.op.params["size"])
@@ -65,6 +70,7 @@ def _quotient(a: Poly, b: int) -> Poly:
 SPECS.update({POOL: _spec("pool", "x", "y"), MAX_GRAD: _spec("pool_max_grad", "xyy", "x")})
 SPECS[SUM_GRAD] = _spec("pool_sum_grad", "y", "x")
 READS.update(dict.fromkeys((POOL, MAX_GRAD, SUM_GRAD), _reads))
+AS_STORED.update(dict.fromkeys((POOL, MAX_GRAD, SUM_GRAD), _as_stored))
 SIZES.update(dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _sizes))
 
 __all__ = ["IMAGE", "PLACES"]

@@ -6,7 +6,7 @@ backend: `module__function__types`, with dtypes as NumPy's letters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,7 @@ SPECS: dict[str, Callable[[Any], Spec | None]] = {}
 READS: dict[
     str, Callable[[Any], tuple[str, ...]]
 ] = {}  # dtypes of operands, where they are not those of linear algebra
+AS_STORED: dict[str, Callable[[Any], tuple[str, ...]]] = {}  # the same where kernels widen elements as they read them
 SIZES: dict[
     str, Callable[[Any, AnyTerm, dict[str, Poly]], None]
 ] = {}  # by text: adds the lengths that operands do not have as they are
@@ -64,11 +65,16 @@ def spec_of(t: AnyTerm) -> Spec | None:
     return rule(t) if rule is not None else None
 
 
-def operand_dtypes(t: AnyTerm) -> tuple[str, ...] | None:
-    """The dtypes in which the operands of a routine are read; None if `t` is no such term."""
+def operand_dtypes(t: AnyTerm, calls: Collection[str] = ()) -> tuple[str, ...] | None:
+    """The dtypes in which the operands of a routine are read; None if `t` is no such term.
+
+    `calls` are the ops that the backend has kernels of its own for.
+    """
     if spec_of(t) is None:
         return None
     name, types = t.op.family.name, [a.type for a in t.args]
+    if name in calls and name in AS_STORED:
+        return AS_STORED[name](t)
     if name in READS:
         return READS[name](t)
     if name in ("sort", "argsort"):
@@ -230,4 +236,4 @@ READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
 SPECS.update(LOOPED)
 
-__all__ = ["LOOPED", "READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]
+__all__ = ["AS_STORED", "LOOPED", "READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]

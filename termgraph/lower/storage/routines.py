@@ -104,12 +104,16 @@ def _single(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 
 def call_routine(s: Storage, t: AnyTerm) -> None:
-    """The statement that computes all results of a routine; operands that lie nowhere are stored first."""
-    views = [place_of(s, a) for a in t.args]
+    """The statement that computes all results of a routine; operands that lie nowhere are stored first.
+
+    Operands that say how long its result is are among its sizes, and lie nowhere.
+    """
+    arrays = [a for a in t.args if a.type.ndim] if t.op.family.by_value else t.args
+    views = [place_of(s, a) for a in arrays]
     spec = _spec(t)
     batch = _batch(s.lengths, t, spec)
     reads = []
-    for (buf, base, strides), a, core in zip(views, t.args, spec.ins):
+    for (buf, base, strides), a, core in zip(views, arrays, spec.ins):
         reads.append(_place(buf, base, strides, a.type, core, spec, len(batch)))
     bufs, rooms, results = _results(s, t, spec, len(batch))
     sizes = core_lengths(s.lengths, t, spec)

@@ -63,6 +63,7 @@ def cases():
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
         **brain_cases(rng),
+        **window_cases(rng),
         "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [hs]),
         "half products": ([h], [T.dot(h, h.T), T.dot(h, h[0]), T.dot(h * 2, h.T) + 1], [hs]),
         "complex": ([z], flat, [zs]),
@@ -94,6 +95,23 @@ def brain_cases(rng):
                               [ms, where]),
         "bfloat16 shapes": ([m, v], [T.join(0, m, m * 2), m.T.reshape((-1,)), T.stack([v, v]), m[0][:, None]],
                             [ms, vs]),
+    }  # fmt: skip
+
+
+def window_cases(rng):
+    """Pooling, convolutions, and their gradients."""
+    x, h = T.ftensor4("x"), T.tensor3("h", dtype="float16")
+    xs, hs = rng.standard_normal((2, 3, 9, 8)).astype("float32"), rng.standard_normal((2, 7, 6)).astype("float16")
+    w, v = T.tensor("w", dtype="float32", shape=(4, 3, 3, 3)), T.tensor("v", dtype="float16", shape=(20, 7, 3))
+    ws, vs = rng.standard_normal((4, 3, 3, 3)).astype("float32"), rng.standard_normal((20, 7, 3)).astype("float16")
+    how = {"stride": (2, 1), "pad": (1, 1), "ignore_border": True}
+    moved = T.nnet.conv2d(x, w, border_mode=(1, 2), subsample=(2, 1), algo="panels")
+    ys = [T.signal.pool_2d(x, (3, 3), mode=mode, **how) for mode in ("max", "average_exc_pad")]
+    return {
+        "pooling": ([x], [*ys, *[tg.grad(T.sqr(y).sum(), x) for y in ys]], [xs]),
+        "convolutions": ([x, w], [moved, *tg.grad(T.sqr(moved).sum(), [x, w])], [xs, ws]),
+        "convolutions of half": ([h, v], [T.nnet.conv1d(h, v, border_mode="half", algo="panels")], [hs, vs]),
+        "pooling of half": ([h], [T.signal.pool_2d(h, (2, 5), **how), T.signal.pool_2d(h, (3, 2), mode="sum")], [hs]),
     }  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_a_cubin_is_made_once():
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("name", ["rows", "products", "complex", "half", "indexing"])
+@pytest.mark.parametrize("name", ["rows", "products", "complex", "half", "indexing", "convolutions of half"])
 def test_nvcc_does_where_nvrtc_is_not(name, monkeypatch):
     """The same text, though nvcc brings declarations of its own."""
     monkeypatch.setattr(compilers, "compiler", lambda: "nvcc of a test")
@@ -95,6 +95,19 @@ def test_nvcc_does_where_nvrtc_is_not(name, monkeypatch):
 def test_refused_text_is_reported():
     with pytest.raises(CudaCompileError, match="nothing"):
         compile_text('extern "C" __global__ void f(int *p) { *p = nothing; }', "sm_90", name="mine")
+
+
+@nvrtc
+@pytest.mark.parametrize("dtype, kind", [("float16", "f16"), ("bfloat16", "bf16")])
+def test_convolutions_use_tensor_cores_where_the_device_has_them(dtype, kind):
+    """From compute capability 8.0 on; without, the same kernel multiplies numbers one by one."""
+    x, w = T.tensor4("x", dtype=dtype), T.tensor("w", dtype=dtype, shape=(8, 4, 3, 3))
+    y = T.nnet.conv2d(x, w, subsample=(2, 1), algo="panels")
+    source = program([x, w], [y, *tg.grad(T.sqr(y).sum(), [x, w])]).source
+    for arch, there in (("sm_75", False), ("sm_80", True), ("sm_90", True)):
+        ptx = nvrtc_image(source, arch, ptx=True)[0].decode()
+        assert (f"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32" in ptx) == there, arch
+        assert not any(u.spilled or u.stack for u in usage_of(source, arch, name=dtype).values())
 
 
 @nvrtc

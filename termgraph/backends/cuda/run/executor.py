@@ -21,8 +21,8 @@ from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_devi
 from termgraph.backends.cuda.run.launches import plan_launch, plan_products
 from termgraph.backends.cuda.run.step_loops import LARGEST, PlannedSteps
 from termgraph.backends.cuda.run.updates import Pending, Unfinished
-from termgraph.backends.cuda.text import axis_kernels
-from termgraph.backends.cuda.text.functions import BLOCK, AxisCall, KernelText, Launch, Product, Steps
+from termgraph.backends.cuda.text import axis_kernels, routine_kernels
+from termgraph.backends.cuda.text.functions import BLOCK, AxisCall, KernelText, Launch, Product, RoutineCall, Steps
 from termgraph.backends.cuda.text.gemm import ACTS, NUMBERS
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.lengths.shapes import NotLowerable
@@ -32,6 +32,7 @@ from termgraph.terms.dtypes import working_dtype
 WIDE = 2**30  # more elements than this are counted with 64 bits
 PLANS, GRAPHS = 64, 8  # kept per program, and per plan
 STATUS = 40
+SHARED = -1  # the number of the room that calls share
 
 
 class Places(NamedTuple):
@@ -72,10 +73,11 @@ class Plan:
             self.places["partials", k] = self.take(size)
         self.places["scalars"] = self.take(program.scalars)
         self.places["status"] = self.take(STATUS)
-        self.parts, self.scratches = 1, 0
+        self.parts, self.scratches, self.room = 1, 0, 0
         last = [step for step in program.steps if getattr(step, "final", False)]
         self.first = Part(self.plan([step for step in program.steps if step not in last], processors))
         self.last = Part(self.plan(last, processors))
+        self.places["scratch", SHARED] = self.take(self.room)
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
         largest = max([int(np.prod([evaluate(n, env) for n in b.shape], dtype=np.int64)) for b in bufs], default=0)
         spans = [sum(abs(s) * n for s, n in zip(steps, shape)) for steps, shape in zip(strides, shapes) if steps]
@@ -95,7 +97,7 @@ class Plan:
         for step in steps:
             if isinstance(step, Product):
                 out += plan_products(step, self.env)
-            elif isinstance(step, AxisCall):
+            elif isinstance(step, (AxisCall, RoutineCall)):
                 out += self.plan_call(step, processors)
             elif isinstance(step, Steps):
                 out.append(PlannedSteps(step.repeat, self.plan(step.body, processors), self.env))
@@ -103,13 +105,12 @@ class Plan:
                 out += self.plan_kernel(step, processors)
         return out
 
-    def plan_call(self, step: AxisCall, processors: int) -> list[Launch]:
-        launches, size = axis_kernels.plan(step, self.env, processors)
-        if size:
-            self.scratches += 1
-            self.places["scratch", self.scratches] = self.take(size)
-            launches = [launch._replace(scratch=self.scratches) for launch in launches]
-        return launches
+    def plan_call(self, step: AxisCall | RoutineCall, processors: int) -> list[Launch]:
+        """The launches of what has kernels of its own. What they keep lies in one room: one runs after the other."""
+        of: Any = axis_kernels if isinstance(step, AxisCall) else routine_kernels
+        launches, size = of.plan(step, self.env, processors)
+        self.room = max(self.room, size)
+        return [launch._replace(scratch=SHARED) for launch in launches] if size else launches
 
     def plan_kernel(self, step: KernelText, processors: int) -> list[Launch]:
         launch = plan_launch(step, self.env, processors, self.parts)

@@ -13,7 +13,7 @@ from termgraph.backends.cuda.text.printer import CudaPrinter
 from termgraph.backends.cuda.text.scatter import Claim
 from termgraph.backends.cuda.text.vector_access import Vectors
 from termgraph.lower.lengths.index import ONE, Poly
-from termgraph.lower.loops.tree import Call, Node, Repeat
+from termgraph.lower.loops.tree import Call, Node, Repeat, Routine
 from termgraph.lower.push.kernel import Buf, operands_first
 from termgraph.progress import kernel_written
 from termgraph.terms.op import CONST
@@ -70,6 +70,14 @@ class AxisCall:
 
     call: Call
     final: bool = False
+    guard: int | None = None
+
+
+@record
+class RoutineCall:
+    """Pooling, a convolution or a gradient of one between kernels; `guard` as of a product."""
+
+    routine: Routine
     guard: int | None = None
 
 
@@ -249,6 +257,6 @@ class FunctionWriter:
 
 
 __all__ = [
-    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "FunctionWriter", "KernelText", "Launch", "Product", "Steps",
-    "every_step",
+    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "FunctionWriter", "KernelText", "Launch", "Product", "RoutineCall",
+    "Steps", "every_step",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 from termgraph.backends.cuda.text import axis_kernels
 from termgraph.backends.cuda.text.folds import FoldWriter
-from termgraph.backends.cuda.text.functions import BLOCK, HELD, SLOT, AxisCall, Product, Steps
+from termgraph.backends.cuda.text.functions import BLOCK, HELD, SLOT, AxisCall, Product, RoutineCall, Steps
 from termgraph.backends.cuda.text.nests import (
     adds_only,
     grid_loop,
@@ -29,7 +29,20 @@ from termgraph.backends.cuda.text.printer import ColumnPrinter, CudaPrinter, cac
 from termgraph.backends.cuda.text.scatter import scatters_of, write_scatters
 from termgraph.backends.cuda.text.vector_access import vectors_of
 from termgraph.lower.lengths.index import Var, product
-from termgraph.lower.loops.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Tiles, walk
+from termgraph.lower.loops.tree import (
+    Call,
+    Choice,
+    Columns,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Repeat,
+    Routine,
+    Tiles,
+    walk,
+)
 from termgraph.lower.push.kernel import HEAVY, Buf, own_cost
 
 
@@ -48,12 +61,13 @@ class KernelWriter(FoldWriter):
         self.shared = used_elsewhere(nodes)
         kept = {n.condition for n in nodes if isinstance(n, Choice)}
         for n in nodes:
-            if isinstance(n, (Kernel, Call, Repeat, Choice)):
+            if isinstance(n, (Kernel, Call, Repeat, Choice, Routine)):
                 if self.depth or self.open_fold is not None or must_precede(scalars, n):
                     self.scalars(scalars)
                     scalars = []
                 write: Any = {
                     Kernel: self.kernel, Call: self.call, Repeat: self.repeat, Choice: self.choice,
+                    Routine: self.routine,
                 }[type(n)]  # fmt: skip
                 before = len(self.steps)
                 write(n)
@@ -81,6 +95,10 @@ class KernelWriter(FoldWriter):
             self.steps.append(AxisCall(n, guard=self.guard))
         else:
             self.product(n)
+
+    def routine(self, n: Routine) -> None:
+        """What has kernels of its own, and reads its operands by strides."""
+        self.steps.append(RoutineCall(n, self.guard))
 
     def choice(self, n: Choice) -> None:
         """The kernels of both sides; those of the side that is not taken return at once.

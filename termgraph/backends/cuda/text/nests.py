@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Any
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.lower.lengths.index import Poly
-from termgraph.lower.loops.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Row, Write, walk
+from termgraph.lower.loops.tree import (
+    Call,
+    Choice,
+    Columns,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Reduce,
+    Repeat,
+    Routine,
+    Row,
+    Write,
+    walk,
+)
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import ITEST, IVAL, LOAD, Buf, scalars
 from termgraph.terms.op import CONST
@@ -44,7 +58,7 @@ def of_lengths(t: AnyTerm) -> bool:
 
 def used_elsewhere(nodes: Sequence[Node]) -> set[Any]:
     """Values that are used in another kernel than the one that computes them."""
-    apart = (Kernel, Call, Repeat, Choice)
+    apart = (Kernel, Call, Repeat, Choice, Routine)
     part, where, used = 0, {}, []
     for n in nodes:
         part += isinstance(n, apart)

@@ -39,6 +39,33 @@ typedef int tg_int;
 #endif
 """
 
+
+def _mma(name: str, kind: str) -> str:
+    """The function that adds a product to d: registers hold rows and columns as the instruction wants them."""
+    return f"""#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(TG_TENSOR_CORES)
+#define TG_TENSOR_CORES
+#endif
+#ifdef TG_TENSOR_CORES
+{_INLINE}void tg_mma_{name}(float *d, const uint32_t *a, const uint32_t *b)
+{{
+#ifdef __CUDA_ON_CPU__
+    const int row = (threadIdx.x & 31) >> 2, column = (threadIdx.x & 3) * 2;
+    for (int e = 0; e < 4; e++)
+        for (int k = 0; k < 16; k++) {{
+            const uint32_t x = __shfl_sync(0xffffffffu, a[(e >> 1) + (k >> 3) * 2], row * 4 + (k & 7) / 2);
+            const uint32_t y = __shfl_sync(0xffffffffu, b[k >> 3], (column + (e & 1)) * 4 + (k & 7) / 2);
+            d[e] += tg_from_{name}(x >> (k & 1) * 16) * tg_from_{name}(y >> (k & 1) * 16);
+        }}
+#else
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "
+                 "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}}
+#endif"""
+
+
 TEXTS = {
     "tg_vec": "template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tg_vec { T v[N]; };",
     "tg_sqr": f"template <class T> {_INLINE}T tg_sqr(T x) {{ return x * x; }}",
@@ -206,6 +233,8 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     const uint32_t x = __float_as_uint(f);
     return (f == f ? x + 0x7fff + (x >> 16 & 1) : (x | 0x7fffffff) & 0xffc00000u) >> 16;
 }}""",
+    # Products of 16 x 16 and 16 x 8 numbers of 16 bits by a warp, as tensor cores of compute capability 8.0 make them.
+    **{f"tg_mma_{name}": _mma(name, kind) for name, kind in (("half", "f16"), ("bfloat", "bf16"))},
     "tg_round_bfloat": f"{_INLINE}float tg_round_bfloat(float f) {{ return tg_from_bfloat(tg_to_bfloat(f)); }}",
     # Of a number that is rounded already.
     "tg_cut_bfloat": f"{_INLINE}uint16_t tg_cut_bfloat(float f) {{ return __float_as_uint(f) >> 16; }}",
