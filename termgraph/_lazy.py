@@ -7,6 +7,8 @@ expressions are compiled when they are first used likewise: that takes 0.2 ms ea
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
@@ -33,6 +35,22 @@ def lazy(name: str) -> ModuleType:
     return _Later(name)
 
 
+def names_later(package: str, modules: dict[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose names are imported when they are first asked for: `modules` has the names by
+    the module that each is in.
+    """
+    home = {name: module for module, names in modules.items() for name in names.split()}
+
+    def found(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        value = getattr(import_module(home[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return found
+
+
 class _Pattern:
     """Stands for a compiled expression; keeps the methods that were asked for."""
 
@@ -54,4 +72,4 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Pattern(text, flags))
 
 
-__all__ = ["lazy", "pattern"]
+__all__ = ["lazy", "names_later", "pattern"]

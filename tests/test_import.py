@@ -1,5 +1,7 @@
 """`import termgraph` is quick: what most programs never use is imported when it is first asked for."""
 
+import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -61,13 +63,66 @@ def test_graph_passes_come_with_the_rule_library():
     assert "termgraph.loops.passes" in modules_after(code)
 
 
-def test_a_compile_needs_no_prover_and_no_linter():
+@pytest.mark.parametrize("package", ["rules", "db"])
+def test_names_that_are_imported_late_are_those_that_type_checkers_see(package):
+    file = Path(termgraph.__file__).parent / package / "__init__.py"
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
+    homes = {a.name: n.module for n in checked.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    (table,) = [n for n in ast.walk(tree) if isinstance(n, ast.Dict)]
+    later = {name: module for module, names in ast.literal_eval(table).items() for name in names.split()}
+    assert homes.items() <= later.items()
+    made = importlib.import_module(f"termgraph.{package}")
+    assert later.keys() >= set(made.__all__) == set(dir(made))
+    assert all(getattr(made, name) is not None for name in later)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        made.nothing
+
+
+def test_who_asks_for_a_fact_gets_what_facts_follow_from():
+    """`term_facts` alone knows facts without the rules that prove them."""
+    package = Path(termgraph.__file__).parent
+    text = {p.relative_to(package).as_posix(): p.read_text(encoding="utf-8") for p in package.rglob("*.py")}
+    assert {name for name, t in text.items() if "rules.term_facts" in t} == {"rules/facts.py", "rules/propagation.py"}
+    assert "termgraph.rules.propagation" in modules_after("from termgraph.rules import positive")
+    assert "termgraph.rules.propagation" in modules_after("import termgraph.rules.shape_facts")
+
+
+def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_them(tmp_path):
+    made = (
+        "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
+        "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x).max();"
+        "f = tg.function([x], tg.grad(y, x)); f(np.ones(3))"
+    )
+    assert "termgraph.rules.compiled" in modules_after(made, tmp_path)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    engine = {m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")}
+    read = {
+        "defined",
+        "fit",
+        "formulas",
+        "goals",
+        "kinds",
+        "parts",
+        "pattern",
+        "pieces",
+        "stdgoals",
+        "stored_names",
+        "text",
+    }
+    assert engine <= {"rules", "db", "db.derivatives", "db.image_files", *(f"rules.{m}" for m in read)} | {
+        m for m in there if m.startswith("rulelib")
+    }
+    assert all(m.rpartition(".")[2].startswith("_") for m in there if m.startswith("rulelib."))
+
+
+def test_a_compile_needs_no_prover_and_no_linter(tmp_path):
     """They are a package of their own, and nothing on the way to a call imports it."""
     compiled = (
         "import termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "f = tg.function([x], tg.grad(T.log(1 + T.exp(x)).sum(), x)); f([1.0])"
     )
-    there = modules_after(compiled)
+    there = modules_after(compiled, tmp_path)
     assert "termgraph.rules.compiled" in there and "termgraph.db.database" in there
     assert not [name for name in there if name.startswith("termgraph.rules.checking")]
 

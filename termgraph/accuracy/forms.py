@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from termgraph.db import database
-from termgraph.db.query import TRUSTED
-from termgraph.rules.authoring import generation
+from termgraph.db.queries import TRUSTED
+from termgraph.rules.defined import changes
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS, TermFact, knowledge_version
 from termgraph.rules.goals import Goal
@@ -66,7 +66,7 @@ def _of_elements(side: object) -> bool:
 
 def steps() -> Steps:
     """The rules tried one by one, for the rules there are now."""
-    return _steps((generation(), knowledge_version()))
+    return _steps((changes(), knowledge_version()))
 
 
 def rules_in_stages(trusting: bool) -> list[Any]:

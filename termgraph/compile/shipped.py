@@ -53,8 +53,8 @@ def changed_rules() -> str | None:
 
 
 def _defined_here() -> str | None:
-    defined, loading = (sys.modules.get(f"termgraph.{m}") for m in ("rules.authoring", "db.loading"))
-    if defined is not None and defined.generation() != (loading.library_size if loading is not None else 0):
+    defined = sys.modules.get("termgraph.rules.defined")
+    if defined is not None and defined.changes() != 0:
         return "rules were added or removed in this process"
     database = sys.modules.get("termgraph.db.database")
     passes: Any = database.PASSES.values() if database is not None else ()

@@ -2,33 +2,40 @@
 
 from termgraph import db
 rs = db.query("+fast_run", "-inplace", "&stabilize")
+
+Names are imported when they are first used: a gradient from its image needs few of the modules behind them.
 """
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from termgraph.db.database import (
-    PASSES,
-    GraphPass,
-    all_rules,
-    load,
-    makes,
-    query,
-    register_pass,
-    rewrite,
-    rewrites,
-    rules,
-)
-from termgraph.db.explain import Explanation, find_rule, why, why_not
-from termgraph.db.loading import ERRORS
-from termgraph.db.query import TRUSTED, Query
-from termgraph.db.saturating import saturate
+from termgraph._lazy import names_later as _names_later
 
+if _TYPE_CHECKING:
+    from termgraph.db.database import (
+        PASSES,
+        GraphPass,
+        all_rules,
+        load,
+        makes,
+        query,
+        register_pass,
+        rewrite,
+        rewrites,
+        rules,
+    )
+    from termgraph.db.explain import Explanation, find_rule, why, why_not
+    from termgraph.db.loading import ERRORS
+    from termgraph.db.queries import TRUSTED, Query
+    from termgraph.db.saturating import saturate
 
-def __getattr__(name: str) -> _Any:
-    if name == "discover":  # it needs the prover, which compiling does not
-        return _import_module("termgraph.db.discovering").discover
-    raise AttributeError(f"module 'termgraph.db' has no attribute {name!r}")
+__getattr__ = _names_later(__name__, {
+    "termgraph.db.database": "PASSES GraphPass all_rules load makes query register_pass rewrite rewrites rules",
+    "termgraph.db.discovering": "discover",
+    "termgraph.db.explain": "Explanation find_rule why why_not",
+    "termgraph.db.loading": "ERRORS",
+    "termgraph.db.queries": "TRUSTED Query",
+    "termgraph.db.saturating": "saturate",
+})  # fmt: skip
 
 
 __all__ = [

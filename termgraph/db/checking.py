@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
 from termgraph.db import database
-from termgraph.db.query import TRUSTED
+from termgraph.db.queries import TRUSTED
 from termgraph.rules.checking.compare import ASSUMPTIONS
 from termgraph.rules.checking.linter import LintReport, copies_across, joined
 from termgraph.rules.checking.linter import lint as lint_together

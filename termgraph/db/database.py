@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from unification import Var
 
 from termgraph._lazy import lazy
-from termgraph.db import images, loading
+from termgraph.db import image_files, images, loading
 from termgraph.db.asked import family_of
-from termgraph.db.query import EVERYTHING, OVERFLOW, Query
-from termgraph.rules import authoring
-from termgraph.rules.compiled import REWRITING, RuleSet, heads_of, rewrite_in_stages
+from termgraph.db.queries import EVERYTHING, OVERFLOW, Query
+from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
+from termgraph.rules.defined import DEFINED, changes
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
 from termgraph.rules.facts import no_overflow
 from termgraph.rules.image import Image
 from termgraph.rules.pattern import HeadWith, this
+from termgraph.rules.pieces import REWRITING
 from termgraph.rules.stdgoals import within_limits
 from termgraph.rules.stored import StoredRuleSet
 from termgraph.terms.errors import RuleError, RuleWarning
@@ -63,7 +64,7 @@ _loading = REWRITING  # the thread that loads the library may ask for rules on t
 def all_rules() -> list[Rule]:
     """Every rule, sorted by topic and place in its file: the order in which files were loaded does not matter."""
     _ensure_library()
-    return sorted(authoring.DEFINED.values(), key=lambda r: r.order)
+    return sorted(DEFINED.values(), key=lambda r: r.order)
 
 
 def _ensure_library() -> None:
@@ -100,9 +101,9 @@ def query(
     """
     global _cached_at
     asked = Query.parse(*spec, include=include, exclude=exclude, require=require, assume=assume)
-    if _cached_at != loading.changes():
+    if _cached_at != changes():
         _cache.clear()
-        _cached_at = loading.changes()
+        _cached_at = changes()
     found = _cache.get(asked)
     if found is None:
         found = _stored(asked)
@@ -110,7 +111,7 @@ def query(
         _warn_of_unknown(asked, found)
         _refuse_unknown_removals(asked)
         found.passes = Passes(asked)
-        if _cached_at == loading.changes():  # the library's own files may have read others
+        if _cached_at == changes():  # the library's own files may have read others
             _cache[asked] = found
     return found
 
@@ -169,11 +170,11 @@ def _unknown(names: Iterable[str]) -> list[tuple[str, str]]:
 
 def _derivative_rules() -> list[Rule]:
     """The rules with the tag `grad` among others: their files alone are read if only those of the library count."""
-    if _loaded or images.changed():
+    if _loaded or image_files.changed():
         return all_rules()
     with _loading:
         loading.load_files("grad")
-    return sorted(authoring.DEFINED.values(), key=lambda r: r.order)
+    return sorted(DEFINED.values(), key=lambda r: r.order)
 
 
 def _stored(asked: Query) -> RuleSet | None:

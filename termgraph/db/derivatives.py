@@ -1,35 +1,59 @@
-"""The derivative rules of one operator as a matcher, from an image of all of them: no rule file is read for a gradient.
+"""The derivative rules of one operator as a matcher, from an image of all of them: a gradient reads no rule file, nor
+anything that compiles rules.
 
 Where rules or facts are not those of the installation, or nothing can be kept, matchers are compiled from the rules.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from termgraph.db import database, images
-from termgraph.rules.compiled import REWRITING, Context, RuleSet
-from termgraph.rules.forms import Instance
-from termgraph.rules.image import Piece, piece_of, run_piece
-from termgraph.rules.tree import matcher, write_matcher
+from termgraph import _installed
+from termgraph._lazy import lazy
+from termgraph.db import image_files
+from termgraph.rules.pieces import REWRITING, Context, Piece, run_piece
 from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops.derivative import pullback, pushforward
+
+if TYPE_CHECKING:
+    from termgraph.db import database
+    from termgraph.rules import image, tree
+    from termgraph.rules.compiled import RuleSet
+    from termgraph.rules.forms import Instance
+else:
+    database = lazy("termgraph.db.database")
+    image, tree = lazy("termgraph.rules.image"), lazy("termgraph.rules.tree")
 
 Matcher = Callable[[Any], Any]  # from `pullback(y, g)` or its kin to (right side, number among all derivative rules)
 Pieces = dict[str, dict[str, Piece]]  # by the name of pullback or pushforward and that of the operator it is of
 
 _CONTEXT = Context()
 _rows: dict[Op, tuple[RuleSet, dict[Op | None, list[tuple[Instance, int]]]]] = {}
+_index: Pieces | None = None
 
 
 def matcher_of(head: Op, family: Op) -> Matcher | None:
     """By what `head` (pullback or pushforward) of an operator is worked out; None without a rule."""
     with REWRITING:
-        pieces = None if images.changed() else images.derivatives(_made)
+        pieces = None if image_files.changed() else kept(_made)
         if pieces is None:
             return _compiled(head, family)
         piece = pieces[head.name].get(family.name) if OPS.get(family.name) is family else None
         return None if piece is None else run_piece(piece, _CONTEXT)["match"]
+
+
+def kept(made: Callable[[], Pieces]) -> Pieces | None:
+    """The image of derivative rules, which `made` gives if there is none yet.
+
+    None where there would be no image. The caller has seen that rules and facts are those of the installation.
+    """
+    global _index
+    if _index is None and not _installed.changed_since_import(*image_files.ROOMS):
+        name, key = f"derivatives.{sys.implementation.cache_tag}.rules", image_files.key_now()
+        _index = image_files.find(name, key) or image_files.make(name, key, lambda ops: made())
+    return _index
 
 
 def by_family(head: Op, rules: RuleSet) -> dict[Op | None, list[tuple[Instance, int]]]:
@@ -51,7 +75,7 @@ def _compiled(head: Op, family: Op) -> Matcher | None:
     if head not in _rows or _rows[head][0] is not rules:
         _rows[head] = rules, by_family(head, rules)
     rows = sorted([*_rows[head][1].get(family, ()), *_rows[head][1].get(None, ())], key=lambda row: row[1])
-    return matcher(head, rows, rules.assume, rules.context)[0] if rows else None
+    return tree.matcher(head, rows, rules.assume, rules.context)[0] if rows else None
 
 
 def _made() -> Pieces:
@@ -59,12 +83,12 @@ def _made() -> Pieces:
     rules = database.query("+grad")
     return {
         head.name: {
-            family.name: piece_of(write_matcher(head, rows, rules.assume, rules.context), rules.context)
+            family.name: image.piece_of(tree.write_matcher(head, rows, rules.assume, rules.context), rules.context)
             for family, rows in by_family(head, rules).items()
             if family is not None  # of no rule of the library
         }
-        for head in (database.pullback, database.pushforward)
+        for head in (pullback, pushforward)
     }
 
 
-__all__ = ["by_family", "matcher_of"]
+__all__ = ["by_family", "kept", "matcher_of"]

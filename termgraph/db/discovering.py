@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from termgraph.db.database import query
-from termgraph.db.query import TRUSTED
+from termgraph.db.queries import TRUSTED
 from termgraph.rules.discovery.known import Known
 from termgraph.rules.discovery.report import Discovery
 from termgraph.rules.discovery.search import discover as search

@@ -1,39 +1,24 @@
-"""Where the images of rule sets are kept, and which sets have one: those of the predefined modes and `tg.rewrite`.
+"""Which rule sets have an image: those of the predefined modes and `tg.rewrite`.
 
-Beside the rule files, in `__pycache__`, if Python would keep bytecode there; else in termgraph's cache folder. Sets
-that a user's rules or facts take part in have none. May touch these two folders.
+Sets that a user's rules or facts take part in have none. Where they are kept is in `image_files`.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
-import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from termgraph import _installed, _rulelib
-from termgraph._blake import blake2b
-from termgraph._folders import make_private, why_not_trusted
-from termgraph.config import config
-from termgraph.db import loading
-from termgraph.db.query import EVERYTHING, TRUSTED, Query
-from termgraph.rules.image import Damaged, Image, declared, make_image, read_content, write_content, write_image
-from termgraph.rules.stored_names import Nameless
-from termgraph.terms import facts
-from termgraph.terms.errors import RuleWarning
-from termgraph.terms.op import OPS, Op
+from termgraph.db.image_files import ROOMS, changed, find, key_now, make
+from termgraph.db.queries import EVERYTHING, TRUSTED, Query
+from termgraph.rules.image import Image, make_image, write_image
 
 _SETS = (frozenset(("fast_run",)), frozenset(("fast_compile",)), frozenset(("fast_run", "unsafe")))
 _STAGES = ("canonicalize", "stabilize", "specialize", "scan")
 _TRUST = {TRUSTED: "", frozenset(): "-strict", TRUSTED | {EVERYTHING}: ""}
-_ROOMS = ("terms", "tensor", "rules", "db")  # what images are made from, beside the rule files
-_reported: set[str] = set()
-_index: Any = None  # of derivative rules
 
 
 def usable(asked: Query) -> bool:
@@ -42,63 +27,22 @@ def usable(asked: Query) -> bool:
     return usual and asked.assume in _TRUST and not changed()
 
 
-def changed() -> bool:
-    """Whether rules or facts are not those that termgraph was installed with."""
-    added = config.rules.path or (config.plugins and _rulelib.plugins())
-    return bool(added) or loading.changes() != 0 or facts.changed()
-
-
 def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     """The image of a usual query, made of the rule set that `select` gives if there is none yet.
 
     None if it fits nowhere: making one would then be in vain, since it takes longer than this process gains. Also None
     if this process has perhaps read other files than there are now, or if ops of the user have facts.
     """
-    if _installed.changed_since_import(*_ROOMS):
+    if _installed.changed_since_import(*ROOMS):
         return None
-    name, key = _file_name(asked), _key()
-    content = _find(name, key)
+    name, key = _file_name(asked), key_now()
+    content = find(name, key)
     if content is not None:
         _read_knowledge()
         image = Image(*content)
     else:
-        image = _make(name, key, lambda ops: make_image(select(), ops), write_image)
+        image = make(name, key, lambda ops: make_image(select(), ops), write_image)
     return image if image is not None and image.fits_facts() else None
-
-
-def derivatives(made: Callable[[], Any]) -> Any:
-    """The index of derivative rules (`db/derivatives.py`), which `made` gives if there is none yet.
-
-    None where there would be no image. The caller has seen that rules and facts are those of the installation.
-    """
-    global _index
-    if _index is None and not _installed.changed_since_import(*_ROOMS):
-        name, key = f"derivatives.{sys.implementation.cache_tag}.rules", _key()
-        _index = _find(name, key) or _make(name, key, lambda ops: made(), write_content)
-    return _index
-
-
-def _find(name: str, key: bytes) -> Any:
-    """What one of the folders has under a name."""
-    found = (_read(os.path.join(folder, name), key) for folder in _folders())
-    return next((content for content in found if content is not None), None)
-
-
-def _make(name: str, key: bytes, made: Callable[[list[Op]], Any], write: Callable[[str, bytes, Any], None]) -> Any:
-    """What `made` gives for all ops of termgraph, after it was kept; None if it fits nowhere."""
-    place = next((f for f in _folders() if _writable(f)), None)
-    if place is None:
-        return None
-    ops = _own_ops()
-    if not declared() <= {op.name for op in ops}:
-        return None
-    try:
-        value = made(ops)
-        write(os.path.join(place, name), key, value)
-    except (Nameless, OSError) as error:
-        _report(place, f"the image of rules {name} cannot be kept in {place}: {error}")
-        return None
-    return value
 
 
 def _file_name(asked: Query) -> str:
@@ -107,77 +51,6 @@ def _file_name(asked: Query) -> str:
     return f"{words}.{sys.implementation.cache_tag}.rules"
 
 
-def _key() -> bytes:
-    """What images are made from: the files of termgraph and its rules, Python and NumPy."""
-    magic = importlib.util.MAGIC_NUMBER.hex()
-    text = f"{_installed.files_digest(*_ROOMS)} {_installed.versions()} {magic}"
-    return blake2b(text.encode(), digest_size=20).digest()
-
-
-# ---------------------------------------------------------------------- where
-def _folders() -> Iterator[str]:
-    """Where an image may be, the best place first."""
-    here = _rulelib.folder()
-    try:
-        yield os.path.dirname(importlib.util.cache_from_source(str(here / "__init__.py")))
-    except NotImplementedError:  # a Python without bytecode files
-        pass
-    installation = blake2b(str(here).encode(), digest_size=6).hexdigest()
-    yield os.path.join(str(config.cache.dir), "rules", installation)
-
-
-def _is_within_cache(path: str) -> bool:
-    return path.startswith(os.path.join(str(config.cache.dir), ""))
-
-
-def _is_beside_rules(folder: str) -> bool:
-    return not _is_within_cache(folder)
-
-
-def _writable(folder: str) -> bool:
-    """Whether an image can be put there; the folder is made, for its owner alone."""
-    if _is_beside_rules(folder) and sys.dont_write_bytecode:
-        return False
-    try:
-        if _is_beside_rules(folder):
-            os.makedirs(folder, exist_ok=True)
-        else:
-            make_private(folder)
-    except OSError:  # a read-only installation, or a disk that is full
-        return False
-    return os.access(folder, os.W_OK) and _trusted(folder)
-
-
-def _trusted(path: str) -> bool:
-    """Whether only its owner, who is this user or the system's, can have put it there."""
-    if _is_beside_rules(path):
-        return True  # whoever can write beside the rules can write the rules
-    above = os.path.dirname(path)
-    for place in (str(config.cache.dir), *((above,) if _is_within_cache(above) else ()), path):
-        why = why_not_trusted(place, follow=place == str(config.cache.dir))
-        if why is not None:
-            _report(place, f"{why}: what it holds is not used; repair it with: chmod -R go-w {config.cache.dir}")
-            return False
-    return True
-
-
-def _read(path: str, key: bytes) -> Any:
-    if not os.path.exists(path) or not (_trusted(os.path.dirname(path)) and _trusted(path)):
-        return None
-    try:
-        return read_content(path, key)
-    except Damaged as fault:
-        _report(path, f"the image of rules {path} is damaged ({fault}); it is made again")
-        return None
-
-
-def _report(about: str, message: str) -> None:
-    if about not in _reported:
-        _reported.add(about)
-        warnings.warn(RuleWarning(message), stacklevel=6)
-
-
-# ---------------------------------------------------------------------- what rules know beside themselves
 @functools.cache
 def _read_knowledge() -> None:
     """Read the files that say what facts follow from others: rules that come from an image use them too."""
@@ -187,15 +60,4 @@ def _read_knowledge() -> None:
             import_module(_rulelib.module_name(path))
 
 
-def _own_ops() -> list[Op]:
-    """The ops that come with termgraph, also those that are defined when a part of it is first used.
-
-    Not those of users: another process may give an op of the same name another meaning.
-    """
-    package = import_module("termgraph.terms.ops")
-    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
-    defined = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Op)}
-    return [op for op in OPS.values() if id(op) in defined]
-
-
-__all__ = ["changed", "derivatives", "image_of", "usable"]
+__all__ = ["image_of", "usable"]

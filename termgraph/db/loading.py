@@ -22,6 +22,7 @@ from termgraph import _rulelib
 from termgraph._logs import Log
 from termgraph.config import config
 from termgraph.rules import authoring
+from termgraph.rules.defined import DEFINED, changes, count_as_library
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
 
@@ -33,12 +34,6 @@ log = Log("rules")
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
 LIBRARY: dict[str, Rule] = {}  # the rules that came with termgraph
-library_size = 0  # changes to the table of rules that loading the library made
-
-
-def changes() -> int:
-    """How often the table of rules was changed by others than the library."""
-    return authoring.generation() - library_size
 
 
 def load_library() -> None:
@@ -58,14 +53,13 @@ def load_library() -> None:
 
 def load_files(*beginnings: str) -> None:
     """Load the files of the library, or those whose names begin like one of these."""
-    global library_size
     before, folder = changes(), str(_rulelib.folder())
     _rulelib.package()
     for path in _rulelib.files():
         if path.name.startswith(beginnings or ("",)):
             _guarded(str(path), functools.partial(importlib.import_module, _rulelib.module_name(path)))
-    library_size += changes() - before
-    LIBRARY.update({name: r for name, r in authoring.DEFINED.items() if r.where.startswith(folder)})
+    count_as_library(before)
+    LIBRARY.update({name: r for name, r in DEFINED.items() if r.where.startswith(folder)})
 
 
 def load_companions() -> None:
@@ -94,14 +88,14 @@ def load(path: str | PathLike) -> list[str]:
     spec = importlib.util.spec_from_file_location(name, where, loader=_AsItIsNow(name, where))
     assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"
     module = importlib.util.module_from_spec(spec)
-    before = set(authoring.DEFINED)
+    before = set(DEFINED)
 
     def run() -> None:
         sys.modules[name] = module
         spec.loader.exec_module(module)  # type: ignore[union-attr]
 
     _guarded(where, run)
-    LOADED[where] = sorted(set(authoring.DEFINED) - before)
+    LOADED[where] = sorted(set(DEFINED) - before)
     log.info("%s: %d rules", where, len(LOADED[where]))
     return LOADED[where]
 

@@ -9,9 +9,10 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import GRADIENTS, pullback, pushforward
 
 if TYPE_CHECKING:
-    from termgraph.db import derivatives, loading
+    from termgraph.db import derivatives
+    from termgraph.rules import defined
 else:  # a warm start of a program with loops loads no rules
-    derivatives, loading = lazy("termgraph.db.derivatives"), lazy("termgraph.db.loading")
+    derivatives, defined = lazy("termgraph.db.derivatives"), lazy("termgraph.rules.defined")
 
 
 class Question:
@@ -34,7 +35,7 @@ class DerivativeTable:
 
     def refresh(self) -> None:
         """Take notice of rules defined since the last time."""
-        now = loading.changes()
+        now = defined.changes()
         if now != self.changes:
             self.matchers, self.changes = {}, now
 

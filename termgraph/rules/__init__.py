@@ -1,82 +1,85 @@
 """The rule engine: what a rule author imports, and how rules are compiled, run and asked.
 
 from termgraph.rules import rule, ruleset, goal, seg, head, param, fact, Float, nonzero
+
+Names are imported when they are first used: running compiled rules needs few of the modules behind them.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import TypeAlias as _TypeAlias
 
-from termgraph.rules import propagation as _propagation  # noqa: F401  fills the facts' tables
-from termgraph.rules.authoring import RuleTable, ruleset
-from termgraph.rules.collecting import collected_sum
-from termgraph.rules.collecting_products import collected_product
-from termgraph.rules.compiled import RuleSet
-from termgraph.rules.definition import Rule, rule
-from termgraph.rules.facts import (
-    UNKNOWN,
-    TermFact,
-    at_most_one,
-    diagonal,
-    finite,
-    integer,
-    lower_triangular,
-    negative,
-    no_overflow,
-    nonnegative,
-    nonpositive,
-    nonzero,
-    orthogonal,
-    positive,
-    positive_definite,
-    real,
-    sorted_,
-    symmetric,
-    upper_triangular,
-)
-from termgraph.rules.goals import goal
-from termgraph.rules.kinds import Guard
-from termgraph.rules.pattern import this
-from termgraph.rules.range_facts import apart, at_most, below, divides
-from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of
-from termgraph.rules.type_facts import (
-    agree,
-    each_once,
-    exact_in,
-    needed_once,
-    of_integers,
-    rounds,
-    same_dtype,
-    same_rank,
-    same_shape,
-    same_type,
-    wraps,
-)
-from termgraph.terms.facts import (
-    absorbing,
-    associative,
-    commutative,
-    complement,
-    distributes,
-    dual,
-    elementwise,
-    even,
-    fact,
-    idempotent,
-    identity,
-    injective,
-    inverse,
-    left_identity,
-    monotone,
-    odd,
-    projection,
-    reduction,
-    right_identity,
-    swapped,
-)
+from termgraph._lazy import names_later as _names_later
 
-if _TYPE_CHECKING:  # a kind is written where a type stands, and the metavariable stands for any expression
+if _TYPE_CHECKING:
+    from termgraph.rules.authoring import RuleTable, ruleset
+    from termgraph.rules.collecting import collected_sum
+    from termgraph.rules.collecting_products import collected_product
+    from termgraph.rules.compiled import RuleSet
+    from termgraph.rules.definition import Rule, rule
+    from termgraph.rules.facts import (
+        UNKNOWN,
+        TermFact,
+        at_most_one,
+        diagonal,
+        finite,
+        integer,
+        lower_triangular,
+        negative,
+        no_overflow,
+        nonnegative,
+        nonpositive,
+        nonzero,
+        orthogonal,
+        positive,
+        positive_definite,
+        real,
+        sorted_,
+        symmetric,
+        upper_triangular,
+    )
+    from termgraph.rules.goals import goal
+    from termgraph.rules.kinds import Guard
+    from termgraph.rules.pattern import this
+    from termgraph.rules.range_facts import apart, at_most, below, divides
+    from termgraph.rules.stdgoals import dtype_of, evaluate, large, literals, ndim_of
+    from termgraph.rules.type_facts import (
+        agree,
+        each_once,
+        exact_in,
+        needed_once,
+        of_integers,
+        rounds,
+        same_dtype,
+        same_rank,
+        same_shape,
+        same_type,
+        wraps,
+    )
+    from termgraph.terms.facts import (
+        absorbing,
+        associative,
+        commutative,
+        complement,
+        distributes,
+        dual,
+        elementwise,
+        even,
+        fact,
+        idempotent,
+        identity,
+        injective,
+        inverse,
+        left_identity,
+        monotone,
+        odd,
+        projection,
+        reduction,
+        right_identity,
+        swapped,
+    )
+
+    # a kind is written where a type stands, and the metavariable stands for any expression
     Bool: _TypeAlias = _Any
     Complex: _TypeAlias = _Any
     Constant: _TypeAlias = _Any
@@ -96,41 +99,35 @@ if _TYPE_CHECKING:  # a kind is written where a type stands, and the metavariabl
     head: _TypeAlias = _Any
     param: _TypeAlias = _Any
     seg: _TypeAlias = _Any
-else:
-    from termgraph.rules.kinds import (
-        Bool,
-        Complex,
-        Constant,
-        Float,
-        Half,
-        Inexact,
-        Integer,
-        Matrix,
-        NonConst,
-        Real,
-        Scalar,
-        SingleUse,
-        Static,
-        Uniform,
-        Unsigned,
-        Vector,
-        head,
-        param,
-        seg,
-    )
 
-# imported when first used; they take names of rules, which the database knows
-_TOOLS = {
-    "discover": "termgraph.db.discovering",
-    "lint": "termgraph.db.checking",
-    "prove": "termgraph.db.checking",
-}
+__getattr__ = _names_later(__name__, {
+    "termgraph.db.checking": "lint prove",
+    "termgraph.db.discovering": "discover",
+    "termgraph.rules.authoring": "RuleTable ruleset",
+    "termgraph.rules.collecting": "collected_sum",
+    "termgraph.rules.collecting_products": "collected_product",
+    "termgraph.rules.compiled": "RuleSet",
+    "termgraph.rules.definition": "Rule rule",
+    "termgraph.rules.facts":
+        "UNKNOWN TermFact at_most_one diagonal finite integer lower_triangular negative no_overflow nonnegative "
+        "nonpositive nonzero orthogonal positive positive_definite real sorted_ symmetric upper_triangular",
+    "termgraph.rules.goals": "goal",
+    "termgraph.rules.kinds":
+        "Guard Bool Complex Constant Float Half Inexact Integer Matrix NonConst Real Scalar SingleUse Static Uniform "
+        "Unsigned Vector head param seg",
+    "termgraph.rules.pattern": "this",
+    "termgraph.rules.range_facts": "apart at_most below divides",
+    "termgraph.rules.stdgoals": "dtype_of evaluate large literals ndim_of",
+    "termgraph.rules.type_facts":
+        "agree each_once exact_in needed_once of_integers rounds same_dtype same_rank same_shape same_type wraps",
+    "termgraph.terms.facts":
+        "absorbing associative commutative complement distributes dual elementwise even fact idempotent identity "
+        "injective inverse left_identity monotone odd projection reduction right_identity swapped",
+})  # fmt: skip
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _TOOLS:
-        return getattr(import_module(_TOOLS[name]), name)
-    raise AttributeError(f"module 'termgraph.rules' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return __all__
 
 
 __all__ = [
@@ -225,7 +222,3 @@ __all__ = [
     "upper_triangular",
     "wraps",
 ]  # fmt: skip
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -9,18 +9,16 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph import _rulelib
+from termgraph.rules.defined import DEFINED, define, forget
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.kinds import Kind, SegVar, param, seg
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.errors import RuleError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _local = threading.local()
 
@@ -49,14 +47,7 @@ class RuleTable:
         return f"<rule set {self.topic}, {len(self.rules)} rules, {self.where}>"
 
 
-DEFINED: dict[str, Rule] = {}  # every rule by name; the database reads it
 _overwriting: set[str] = set()  # names of rules that were meant to replace others
-_generation = 0
-
-
-def generation() -> int:
-    """Moves whenever a rule is defined or forgotten."""
-    return _generation
 
 
 def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Callable[[Callable[..., Any]], RuleTable]:
@@ -130,7 +121,6 @@ def _items(found: Iterator[Any], table: RuleTable) -> Iterator[Any]:
 
 
 def _register(r: Rule, overwrite: bool) -> None:
-    global _generation
     old = DEFINED.get(r.name)
     if overwrite:
         _overwriting.add(r.name)
@@ -141,8 +131,7 @@ def _register(r: Rule, overwrite: bool) -> None:
             f"rule {r.name!r} at {r.where} is already defined at {old.where}; choose another name, "
             "or pass overwrite=True to @ruleset"
         )
-    DEFINED[r.name] = r
-    _generation += 1
+    define(r)
 
 
 def _refuse(table: RuleTable, err: RuleError) -> None:
@@ -164,12 +153,4 @@ def collecting_errors(replacing: bool = False) -> Iterator[list[RuleError]]:
         _local.errors, _local.replacing = before
 
 
-def forget(names: Sequence[Any]) -> None:
-    """Remove rules by name (tests, and files that are loaded again)."""
-    global _generation
-    for n in list(names):
-        DEFINED.pop(n, None)
-    _generation += 1
-
-
-__all__ = ["DEFINED", "RuleTable", "collecting_errors", "forget", "generation", "param", "ruleset"]
+__all__ = ["DEFINED", "RuleTable", "collecting_errors", "forget", "param", "ruleset"]

@@ -6,7 +6,6 @@ The same object rewrites graphs, answers relationally, and prints itself as a ta
 from __future__ import annotations
 
 import functools
-import threading
 import time
 import warnings
 from collections import Counter
@@ -23,6 +22,7 @@ from termgraph.rules.forms import is_nary
 from termgraph.rules.lazy_activation import Form, LazyActivation
 from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
 from termgraph.rules.pattern import Captured
+from termgraph.rules.pieces import REWRITING, Context
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
 from termgraph.rules.stage import for_family
 from termgraph.rules.trace import Trace, Traces
@@ -39,10 +39,6 @@ difflib, html = lazy("difflib"), lazy("html")
 relations = lazy("termgraph.rules.relation")  # brings kanren
 _SHOWN = 50  # rules in a notebook
 
-# One thread rewrites at a time: rule sets fill their tables on the way. With the interpreter's lock that costs nothing.
-# Who loads rules holds it too: rewriting may have to load some, and the making of an image prepares rule sets.
-REWRITING = threading.RLock()
-
 
 def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
@@ -51,15 +47,6 @@ def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*args, **options)
 
     return alone
-
-
-class Context:
-    """What generated matchers share with the driver: the number of the rule being tried."""
-
-    __slots__ = ("rule",)
-
-    def __init__(self) -> None:
-        self.rule = 0
 
 
 class RuleSet:

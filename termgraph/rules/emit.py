@@ -6,23 +6,21 @@ Matching is written as nested `if` and `for` blocks, so that backtracking is wha
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
-from termgraph.rules import fit as fitting
 from termgraph.rules.clients import used_once
 from termgraph.rules.facts import TermFact
 from termgraph.rules.forms import Instance, is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall
-from termgraph.rules.kinds import NAMES, Guard, SegVar
+from termgraph.rules.kinds import Guard, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, this
 from termgraph.rules.searching import searcher
 from termgraph.rules.source import Items, Source
-from termgraph.terms.op import CONST, Op
-from termgraph.terms.term import Lit, Term, mk, mk1, mk2
+from termgraph.terms.op import Op
+from termgraph.terms.term import Lit, Term
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -31,12 +29,6 @@ if TYPE_CHECKING:
 
 Bindings = dict[Any, str]
 Continue = Callable[[int], None]
-
-COMMON: dict[str, Any] = {
-    "mk": mk, "mk1": mk1, "mk2": mk2, "CONST": CONST, "Term": Term, "num": fitting.num, "full": fitting.full,
-    "rest_term": fitting.rest_term, "left_over": fitting.left_over, "carry": fitting.carry, "nary": fitting.nary,
-    "fit": fitting.fit, "BAD": fitting.BAD_TYPES, "REFUSED": fitting.REFUSED, "inf": math.inf, **NAMES,
-}  # fmt: skip
 
 
 class Writer:

@@ -1,44 +1,29 @@
 """The image of a rule set: its compiled matchers in a file, so that a process neither reads rules nor compiles them.
 
-An image is to a rule set what a .pyc file is to a module: it holds code, is as trustworthy as its folder, names what it
-was made from, and is made again when that has changed. Nothing of it is looked at before that and its checksum fit. May
-touch: the folder it is told of.
+An image is to a rule set what a .pyc file is to a module. May touch: the folder it is told of.
 """
 
 from __future__ import annotations
 
 import marshal
 import os
-import zlib
 from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
-from termgraph._files import replacing
 from termgraph._records import record
-from termgraph.rules.emit import COMMON
 from termgraph.rules.forms import is_nary
+from termgraph.rules.pieces import Context, Piece, read_content, run_piece, write_content
 from termgraph.rules.source import Source
-from termgraph.rules.stored_names import found, named
+from termgraph.rules.stored_names import named
 from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Op
 
 if TYPE_CHECKING:
-    from termgraph.rules.compiled import Context, RuleSet
+    from termgraph.rules.compiled import RuleSet
     from termgraph.terms.term import AnyTerm
-
-_ANY = b"termgraph rules "
-MAGIC = _ANY + b"1\n"
-_KEY = 20  # bytes of the key: what the image was made from
-_START = len(MAGIC) + _KEY + 4
-
-Piece = tuple[bytes, bytes]  # marshalled code, and the names of what it refers to
-
-
-class Damaged(Exception):
-    """A file that says it is the wanted image and is not whole."""
 
 
 class Named(NamedTuple):
@@ -64,7 +49,7 @@ class Image:
 
     def fits_facts(self) -> bool:
         """Whether operators have no facts that were not there when it was made."""
-        return not facts.changed() and declared() <= set(self.declared)
+        return not facts.changed() and facts.declared() <= set(self.declared)
 
     def matcher(self, family: Op, context: Context) -> Any:
         """The matcher of an operator that it knows; False if no rule has this head."""
@@ -85,19 +70,6 @@ class Image:
         return match
 
 
-def run_piece(piece: Piece, context: Context) -> dict[str, Any]:
-    """What the code of a piece defines."""
-    code, names = piece
-    env = {**COMMON, **found(names, context)}
-    exec(marshal.loads(code), env)
-    return env
-
-
-def declared() -> set[str]:
-    """The operators that have facts."""
-    return {cell.name for r in facts.FACTS.values() for row in r.known() for cell in row if hasattr(cell, "name")}
-
-
 # ---------------------------------------------------------------------- making one
 def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     """The image of a rule set for these operators: all rules are active in it. Nameless if something has no name."""
@@ -108,7 +80,7 @@ def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     pieces = {f.name: _pieces(rs, f, known) for f in families}
     folder = str(_rulelib.folder())
     places = [(r.name, *_place(r.where, folder)) for r in rs.rules]
-    return Image(places, rs.counts_clients, rs.merges_commuted, sorted(declared()), pieces)
+    return Image(places, rs.counts_clients, rs.merges_commuted, sorted(facts.declared()), pieces)
 
 
 def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
@@ -141,34 +113,10 @@ def write_image(path: str, key: bytes, image: Image) -> None:
     write_content(path, key, content)
 
 
-def write_content(path: str, key: bytes, value: Any) -> None:
-    """Write plain data in one step: other processes see the old file or the new one. OSError if that fails."""
-    content = marshal.dumps(value)
-    data = MAGIC + key + zlib.crc32(content).to_bytes(4, "little") + content
-    with replacing(path, mode=0o644) as out:  # one that others may write to would not be trusted
-        out.write(data)
-
-
 def read_image(path: str, key: bytes) -> Image | None:
     """The image in a file; see `read_content`."""
     content = read_content(path, key)
     return None if content is None else Image(*content)
-
-
-def read_content(path: str, key: bytes) -> Any:
-    """What a file holds; None if there is none or it was made from something else. Damaged if it is not whole."""
-    try:
-        with open(path, "rb") as source:
-            data = source.read()
-    except OSError:  # none there, or none for us
-        return None
-    if not data.startswith(_ANY):
-        raise Damaged("it does not begin as an image does")
-    if not data.startswith(MAGIC + key):
-        return None
-    if zlib.crc32(data[_START:]).to_bytes(4, "little") != data[_START - 4 : _START]:
-        raise Damaged("its checksum does not fit")
-    return marshal.loads(data[_START:])
 
 
 def named_rules(image: Image) -> Sequence[Named]:
@@ -177,7 +125,4 @@ def named_rules(image: Image) -> Sequence[Named]:
     return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]
 
 
-__all__ = [
-    "Damaged", "Image", "Named", "declared", "make_image", "named_rules", "piece_of", "read_content", "read_image",
-    "run_piece", "write_content", "write_image",
-]  # fmt: skip
+__all__ = ["Image", "Named", "make_image", "named_rules", "piece_of", "read_image", "write_image"]

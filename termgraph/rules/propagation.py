@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from termgraph.rules.facts import (
+from termgraph.rules.intervals import COMPUTED, Range, range_of, stays_within
+from termgraph.rules.term_facts import (
     Ask,
     TermFact,
     at_most_one,
@@ -25,7 +26,6 @@ from termgraph.rules.facts import (
     sorted_,
     symmetric,
 )
-from termgraph.rules.intervals import COMPUTED, Range, range_of, stays_within
 from termgraph.terms.dtypes import can_cast, kind_of
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew

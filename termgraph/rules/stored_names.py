@@ -14,14 +14,16 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
-from termgraph.rules.facts import FACTS, TermFact
+from termgraph._lazy import lazy
 from termgraph.rules.goals import Goal
 from termgraph.rules.kinds import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from termgraph.rules.compiled import Context
+    from termgraph.rules import facts
+else:
+    facts = lazy("termgraph.rules.facts")  # few matchers ask for one
 
 _CONTEXT = "context"
 
@@ -30,7 +32,7 @@ class Nameless(Exception):
     """What a matcher refers to and another process could not find."""
 
 
-def named(refs: dict[str, Any], context: Context) -> bytes:
+def named(refs: dict[str, Any], context: object) -> bytes:
     """The objects that generated code refers to, as bytes; `context` is what it shares with its rule set."""
     out = io.BytesIO()
     namer = _Namer(out, protocol=5)
@@ -42,7 +44,7 @@ def named(refs: dict[str, Any], context: Context) -> bytes:
     return out.getvalue()
 
 
-def found(names: bytes, context: Context) -> dict[str, Any]:
+def found(names: bytes, context: object) -> dict[str, Any]:
     """The objects behind `named` bytes in this process. Imports the modules of the goals among them."""
     finder = _Finder(io.BytesIO(names))
     finder.context = context
@@ -58,7 +60,7 @@ class _Namer(pickle.Pickler):
             return _CONTEXT
         if isinstance(obj, FunctionType):
             return ("function", obj.__module__, *_place_of(obj))
-        if isinstance(obj, MethodType) and isinstance(obj.__self__, TermFact):
+        if isinstance(obj, MethodType) and isinstance(obj.__self__, facts.TermFact):
             return ("fact", obj.__self__.name, obj.__name__)
         if isinstance(obj, (FunctionType, MethodType, Goal, Guard)):
             raise Nameless(f"{obj!r} has no name that another process could look up")
@@ -72,7 +74,7 @@ class _Finder(pickle.Unpickler):
         if pid == _CONTEXT:
             return self.context
         kind, *where = pid
-        return _function(*where) if kind == "function" else getattr(FACTS[where[0]], where[1])
+        return _function(*where) if kind == "function" else getattr(facts.FACTS[where[0]], where[1])
 
 
 def _place_of(function: FunctionType) -> tuple[str, str | None]:

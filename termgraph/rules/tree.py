@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from unification import Var
 
 from termgraph._lazy import pattern
-from termgraph.rules.emit import COMMON, Bindings, Writer, start_bindings
+from termgraph.rules.emit import Bindings, Writer, start_bindings
 from termgraph.rules.forms import Instance, is_nary
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
+from termgraph.rules.pieces import COMMON
 from termgraph.rules.screen import write_screen
 from termgraph.rules.source import Items, Source
 from termgraph.terms.op import CONST, Op

@@ -113,6 +113,11 @@ def changed() -> bool:
     return _version - _own != _shipped
 
 
+def declared() -> set[str]:
+    """The operators that have facts."""
+    return {cell.name for r in FACTS.values() for row in r.known() for cell in row if hasattr(cell, "name")}
+
+
 commutative = OpRelation("commutative", ("op",), "f(x, y) = f(y, x), exactly.")
 associative = OpRelation("associative", ("op",), "f(f(x, y), z) = f(x, f(y, z)), up to rounding.")
 idempotent = OpRelation("idempotent", ("op",), "f(x, x) = x for a binary f.")
@@ -149,7 +154,7 @@ def declare_from_table(op: Op) -> None:
 
 __all__ = [
     "FACTS", "OpRelation", "absorbing", "associative", "changed", "commutative", "complement", "declare_from_table",
-    "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "injective", "inverse",
+    "declared", "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "injective", "inverse",
     "left_identity", "monotone", "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var",
     "version",
 ]  # fmt: skip

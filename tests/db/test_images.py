@@ -12,9 +12,10 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import _rulelib
 from termgraph.db import database, images, loading
-from termgraph.db.query import Query
+from termgraph.db.queries import Query
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.image import Damaged, make_image, read_image, write_image
+from termgraph.rules.image import make_image, read_image, write_image
+from termgraph.rules.pieces import Damaged
 from termgraph.rules.stored import StoredRuleSet
 from termgraph.terms.op import OPS
 
@@ -268,10 +269,10 @@ def test_an_image_of_other_files_or_of_another_python_is_none(tmp_path, monkeypa
     with pytest.raises(Damaged, match="checksum"):
         read_image(path, KEY)
 
-    here, key = images._file_name(Query.parse("+fast_run", "&scan")), images._key()
+    here, key = images._file_name(Query.parse("+fast_run", "&scan")), images.key_now()
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
     monkeypatch.setattr("importlib.util.MAGIC_NUMBER", b"1234")
-    assert images._file_name(Query.parse("+fast_run", "&scan")) != here and images._key() != key
+    assert images._file_name(Query.parse("+fast_run", "&scan")) != here and images.key_now() != key
 
 
 def test_which_queries_have_an_image(monkeypatch):
@@ -340,16 +341,17 @@ before += [tg.grad(T.tanh(x).sum(), x), tg.grad(T.exp(T.sin(x)).sum(), x)]
 
 
 EVERY_OP = """
-from termgraph.db import database, derivatives, images
+from termgraph.db import database, derivatives
+from termgraph.rules import image, tree
 from termgraph.rules.source import Source
 from termgraph.terms.ops.derivative import pullback, pushforward
-kept = images.derivatives(lambda: 1 / 0)
+kept = derivatives.kept(lambda: 1 / 0)
 rules = database.query("+grad")
 count = 0
 for head in (pullback, pushforward):
     for family, rows in derivatives.by_family(head, rules).items():
-        made = derivatives.write_matcher(head, rows, rules.assume, rules.context)
-        assert kept[head.name].pop(family.name) == derivatives.piece_of(made, rules.context)
+        made = tree.write_matcher(head, rows, rules.assume, rules.context)
+        assert kept[head.name].pop(family.name) == image.piece_of(made, rules.context)
         count += 1
 assert count > 200 and not any(kept.values()), "operators that have no rules"
 """
