@@ -106,7 +106,7 @@ def _plugins(path: tuple[str, ...]) -> tuple[str, ...]:
 
 def _offers_rules(package: str) -> bool:
     try:
-        with open(os.path.join(package, "entry_points.txt"), encoding="utf-8", errors="replace") as text:
-            return f"[{ENTRY_POINTS}]" in text.read()
+        with open(os.path.join(package, "entry_points.txt"), "rb", buffering=0) as text:
+            return f"[{ENTRY_POINTS}]".encode() in text.read()
     except OSError:  # it offers nothing
         return False

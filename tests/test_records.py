@@ -67,6 +67,19 @@ def test_what_records_do():
         assert repr(s).endswith("Sum(parts=...)")
 
 
+def test_the_first_objects_are_made_as_the_later_ones():
+    """The text of `__init__` comes with the ninth; what is wrong is said by it from the first on."""
+    for n in range(12):
+        Place, Sum, Named = classes(record)
+        for _ in range(n):
+            Place(1, names=[2]), Sum((1,)), Named((3,), "m")
+        a, b = Place(5, hidden="x"), Named((1, 2), name="o")
+        assert (a.x, a.y, a.names, a.hidden) == (5, 2, [], "x") and (b.total, b.name, repr(b)) == (3, "o", "o")
+        for args, named in (((), {}), ((1,), {"x": 2}), ((1,), {"z": 2}), ((1, 2, [], "h", 5), {})):
+            with pytest.raises(TypeError, match="__init__"):
+                Place(*args, **named)
+
+
 def test_equality_that_a_class_defines_stays():
     @record(frozen=True)
     class Odd:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from termgraph import _installed
 from termgraph._lazy import lazy
 from termgraph.db import image_files
-from termgraph.rules.pieces import REWRITING, Context, Piece, run_piece
+from termgraph.rules.pieces import REWRITING, Context, Shelf, Span, write_content
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.derivative import pullback, pushforward
 
@@ -27,24 +27,25 @@ else:
     image, tree = lazy("termgraph.rules.image"), lazy("termgraph.rules.tree")
 
 Matcher = Callable[[Any], Any]  # from `pullback(y, g)` or its kin to (right side, number among all derivative rules)
-Pieces = dict[str, dict[str, Piece]]  # by the name of pullback or pushforward and that of the operator it is of
+Places = dict[str, dict[str, Span]]  # by the name of pullback or pushforward and that of the operator it is of
 
 _CONTEXT = Context()
 _rows: dict[Op, tuple[RuleSet, dict[Op | None, list[tuple[Instance, int]]]]] = {}
-_index: Pieces | None = None
+_index: tuple[Places, Shelf] | None = None
 
 
 def matcher_of(head: Op, family: Op) -> Matcher | None:
     """By what `head` (pullback or pushforward) of an operator is worked out; None without a rule."""
     with REWRITING:
-        pieces = None if image_files.changed() else kept(_made)
-        if pieces is None:
+        index = None if image_files.changed() else kept(_made)
+        if index is None:
             return _compiled(head, family)
-        piece = pieces[head.name].get(family.name) if OPS.get(family.name) is family else None
-        return None if piece is None else run_piece(piece, _CONTEXT)["match"]
+        places, shelf = index
+        span = places[head.name].get(family.name) if OPS.get(family.name) is family else None
+        return None if span is None else shelf.run(span, _CONTEXT)["match"]
 
 
-def kept(made: Callable[[], Pieces]) -> Pieces | None:
+def kept(made: Callable[[], tuple[Places, Shelf]]) -> tuple[Places, Shelf] | None:
     """The image of derivative rules, which `made` gives if there is none yet.
 
     None where there would be no image. The caller has seen that rules and facts are those of the installation.
@@ -52,7 +53,7 @@ def kept(made: Callable[[], Pieces]) -> Pieces | None:
     global _index
     if _index is None and not _installed.changed_since_import(*image_files.ROOMS):
         name, key = f"derivatives.{sys.implementation.cache_tag}.rules", image_files.key_now()
-        _index = image_files.find(name, key) or image_files.make(name, key, lambda ops: made())
+        _index = image_files.find(name, key) or image_files.make(name, key, lambda ops: made(), _write)
     return _index
 
 
@@ -78,17 +79,25 @@ def _compiled(head: Op, family: Op) -> Matcher | None:
     return tree.matcher(head, rows, rules.assume, rules.context)[0] if rows else None
 
 
-def _made() -> Pieces:
+def _made() -> tuple[Places, Shelf]:
     """The image: a matcher for each operator that has rules."""
-    rules = database.query("+grad")
+    rules, shelf = database.query("+grad"), Shelf()
+
+    def span(head: Op, rows: list[tuple[Instance, int]]) -> Span:
+        return shelf.add(image.piece_of(tree.write_matcher(head, rows, rules.assume, rules.context), rules.context))
+
     return {
         head.name: {
-            family.name: image.piece_of(tree.write_matcher(head, rows, rules.assume, rules.context), rules.context)
+            family.name: span(head, rows)
             for family, rows in by_family(head, rules).items()
             if family is not None  # of no rule of the library
         }
         for head in (pullback, pushforward)
-    }
+    }, shelf
+
+
+def _write(path: str, key: bytes, made: tuple[Places, Shelf]) -> None:
+    write_content(path, key, *made)
 
 
 __all__ = ["by_family", "kept", "matcher_of"]

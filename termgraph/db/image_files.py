@@ -20,7 +20,7 @@ from termgraph._folders import make_private, why_not_trusted
 from termgraph._lazy import lazy
 from termgraph.config import config
 from termgraph.rules.defined import changes
-from termgraph.rules.pieces import Damaged, read_content, write_content
+from termgraph.rules.pieces import Damaged, read_content
 from termgraph.rules.stored_names import Nameless
 from termgraph.terms import facts
 from termgraph.terms.errors import RuleWarning
@@ -44,9 +44,7 @@ def find(name: str, key: bytes) -> Any:
     return next((content for content in found if content is not None), None)
 
 
-def make(
-    name: str, key: bytes, made: Callable[[list[Op]], Any], write: Callable[[str, bytes, Any], None] = write_content
-) -> Any:
+def make(name: str, key: bytes, made: Callable[[list[Op]], Any], write: Callable[[str, bytes, Any], None]) -> Any:
     """What `made` gives for all ops of termgraph, after it was kept; None if it fits nowhere."""
     place = next((f for f in _folders() if _writable(f)), None)
     if place is None:

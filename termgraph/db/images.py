@@ -14,7 +14,7 @@ from typing import Any
 from termgraph import _installed, _rulelib
 from termgraph.db.image_files import ROOMS, changed, find, key_now, make
 from termgraph.db.queries import EVERYTHING, TRUSTED, Query
-from termgraph.rules.image import Image, make_image, write_image
+from termgraph.rules.image import Image, image_from, make_image, write_image
 
 _SETS = (frozenset(("fast_run",)), frozenset(("fast_compile",)), frozenset(("fast_run", "unsafe")))
 _STAGES = ("canonicalize", "stabilize", "specialize", "scan")
@@ -39,7 +39,7 @@ def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     content = find(name, key)
     if content is not None:
         _read_knowledge()
-        image = Image(*content)
+        image = image_from(*content)
     else:
         image = make(name, key, lambda ops: make_image(select(), ops), write_image)
     return image if image is not None and image.fits_facts() else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from termgraph._arguments import named
 from termgraph._collector import paused_gc
-from termgraph.grad.explain import disconnected_text, label, path_text, refusal_text
+from termgraph._lazy import lazy
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
 from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.bipartite import DeferredView, ancestors
@@ -31,9 +31,12 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from termgraph.grad import explain
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.term import AnyTerm
+else:
+    explain = lazy("termgraph.grad.explain")  # what errors say
 
 
 class GradOptions(TypedDict, total=False):
@@ -130,7 +133,7 @@ def gradients_of(
     roots = [v for v, _ in starts]
     if run.refused and null_gradients == "raise":
         refusal = next(iter(run.refused.values()))
-        raise refusal.kind(refusal_text(refusal, roots, wrt))
+        raise refusal.kind(explain.refusal_text(refusal, roots, wrt))
     null = _null_targets(run, targets)
     site = user_site()
     view = DeferredView([*roots, *wrt, *constant], _Sites(run.sources, roots, site))
@@ -211,7 +214,7 @@ def fill_gaps(
     for v, g in zip(wrt, found):
         if isinstance(g, Gap) and g.why == "disconnected":
             if disconnected != "ignore":
-                text = f"grad: {disconnected_text(v, roots)}"
+                text = f"grad: {explain.disconnected_text(v, roots)}"
                 if disconnected == "raise":
                     raise DisconnectedInputError(placed(v.site, text))
                 warnings.warn(text, stacklevel=3)
@@ -274,22 +277,22 @@ def _checked_cost(cost: TensorVariable) -> Variable:
     if not isinstance(cost, Variable):
         raise TypeError(f"grad: the cost must be a variable, got {type(cost).__name__} {cost!r:.60}")
     if not isinstance(cost.type, TensorType):
-        raise TypeError(f"grad: the cost must be a number, {label(cost)} has type {cost.type}")
+        raise TypeError(f"grad: the cost must be a number, {explain.label(cost)} has type {cost.type}")
     if cost.type.ndim:
         raise TypeError(
-            f"grad: the cost must be a scalar, {label(cost)} has type {cost.type}. Reduce it (cost.sum(), "
+            f"grad: the cost must be a scalar, {explain.label(cost)} has type {cost.type}. Reduce it (cost.sum(), "
             "cost.mean()), or use jacobian for all derivatives of an array, Lop for their product with a vector"
         )
     kind = cost.type.kind
     if kind == "c":
         raise TypeError(
-            f"grad: the cost {label(cost)} is complex; a gradient needs a real number, such as T.real(cost) or "
+            f"grad: the cost {explain.label(cost)} is complex; a gradient needs a real number, such as T.real(cost) or "
             "abs(cost)"
         )
     if kind != "f":
         raise TypeError(
-            f"grad: the cost {label(cost)} has dtype {cost.type.dtype}: a whole number does not change by small steps; "
-            "cast what it is computed from to a float dtype"
+            f"grad: the cost {explain.label(cost)} has dtype {cost.type.dtype}: a whole number does not change by "
+            "small steps; cast what it is computed from to a float dtype"
         )
     return cost
 
@@ -297,12 +300,13 @@ def _checked_cost(cost: TensorVariable) -> Variable:
 def check_wrt(v: Variable, roots: Sequence[Variable] = ()) -> None:
     if isinstance(v.type, (TensorType, SparseType)) and not can_move(v.term):
         raise NullTypeGradError(
-            f"the gradient with respect to {label(v)} is not defined: it has dtype {v.type.dtype}, and whole numbers "
-            f"have no neighbours to move to. Make it a float input, or use T.cast({label(v)}, 'float64') in the cost "
-            f"and differentiate with respect to that{path_text(roots, v)}"
+            f"the gradient with respect to {explain.label(v)} is not defined: it has dtype {v.type.dtype}, and whole "
+            "numbers have no neighbours to move to. Make it a float input, or use "
+            f"T.cast({explain.label(v)}, 'float64') in the cost and differentiate with respect to that"
+            f"{explain.path_text(roots, v)}"
         )
     if not isinstance(v.type, (TensorType, SparseType)):
-        raise NullTypeGradError(f"the gradient with respect to {label(v)} is not defined: its type is {v.type}")
+        raise NullTypeGradError(f"the gradient with respect to {explain.label(v)} is not defined: its type is {v.type}")
 
 
 def _known_gradient(v: TensorLike, g: TensorVariable) -> Any:
@@ -320,7 +324,8 @@ def checked_cotangent(where: str, v: Variable, g: Any) -> Any:
     g = as_tensor(g)
     if g.type.ndim != data_of(v.term).type.ndim:
         raise TypeError(
-            f"{where}: the gradient of {label(v)} must have its {v.type.ndim} dimensions, got {g.type} ({label(g)})"
+            f"{where}: the gradient of {explain.label(v)} must have its {v.type.ndim} dimensions, "
+            f"got {g.type} ({explain.label(g)})"
         )
     term = resolve_bound([g.term])[0]
     if term.type.dtype == v.type.dtype:
@@ -334,7 +339,7 @@ def _stored_elements(where: str, v: Any, g: AnyTerm) -> Any:
     """The elements of a gradient given for a sparse matrix, which stores them in the places of the matrix."""
     if not isinstance(g, Variable) or g.type.__class__ is not SparseType or g.type.format != v.type.format:
         raise TypeError(
-            f"{where}: the gradient of {label(v)} must be a sparse matrix with the same places in format "
-            f"{v.type.format!r}, got {label(g) if isinstance(g, Variable) else repr(g)[:60]}"
+            f"{where}: the gradient of {explain.label(v)} must be a sparse matrix with the same places in format "
+            f"{v.type.format!r}, got {explain.label(g) if isinstance(g, Variable) else repr(g)[:60]}"
         )
     return csm_data(g)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from termgraph import _rulelib
 from termgraph._records import record
 from termgraph.rules.forms import is_nary
-from termgraph.rules.pieces import Context, Piece, read_content, run_piece, write_content
+from termgraph.rules.pieces import Context, Piece, Shelf, Span, read_content, write_content
 from termgraph.rules.source import Source
 from termgraph.rules.stored_names import named
 from termgraph.rules.tree import write_many, write_matcher
@@ -41,7 +41,8 @@ class Image:
     counts_clients: bool
     merges_commuted: bool
     declared: list[str]  # the operators that facts speak of
-    pieces: dict[str, tuple[Piece, Piece | None] | None]  # by operator; None: no rule has this head
+    pieces: dict[str, tuple[Span, Span | None] | None]  # by operator; None: no rule has this head
+    shelf: Shelf
 
     def knows(self, family: Op) -> bool:
         """Whether it was made with this operator in view."""
@@ -56,14 +57,14 @@ class Image:
         pieces = self.pieces[family.name]
         if pieces is None:
             return False
-        env = run_piece(pieces[0], context)
+        env = self.shelf.run(pieces[0], context)
         match = env["match"]
         match.screen = env.get("screen")
         more = pieces[1]
         if more is not None:
 
             def many(t: AnyTerm) -> Any:
-                env["many"] = run_piece(more, context)["many"]
+                env["many"] = self.shelf.run(more, context)["many"]
                 return env["many"](t)
 
             env["many"] = many
@@ -77,19 +78,20 @@ def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     families = list(dict.fromkeys(families))
     rs.meet_everything(families)
     known: dict[str, CodeType] = {}  # most operators meet the general rules only, and so have the same code
-    pieces = {f.name: _pieces(rs, f, known) for f in families}
+    shelf = Shelf()
+    pieces = {f.name: _pieces(rs, f, known, shelf) for f in families}
     folder = str(_rulelib.folder())
     places = [(r.name, *_place(r.where, folder)) for r in rs.rules]
-    return Image(places, rs.counts_clients, rs.merges_commuted, sorted(facts.declared()), pieces)
+    return Image(places, rs.counts_clients, rs.merges_commuted, sorted(facts.declared()), pieces, shelf)
 
 
-def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType]) -> tuple[Piece, Piece | None] | None:
+def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType], shelf: Shelf) -> tuple[Span, Span | None] | None:
     rows = rs.rows(family)
     if not rows:
         return None
     given = (family, rows, rs.assume, rs.context)
-    main = piece_of(write_matcher(*given), rs.context, known)
-    return main, piece_of(write_many(*given), rs.context, known) if is_nary(family) else None
+    main = shelf.add(piece_of(write_matcher(*given), rs.context, known))
+    return main, shelf.add(piece_of(write_many(*given), rs.context, known)) if is_nary(family) else None
 
 
 def piece_of(source: Source, context: Context, known: dict[str, CodeType] | None = None) -> Piece:
@@ -110,13 +112,19 @@ def _place(where: str, folder: str) -> tuple[str, int]:
 def write_image(path: str, key: bytes, image: Image) -> None:
     """Write an image in one step; see `write_content`."""
     content = (image.rules, image.counts_clients, image.merges_commuted, image.declared, image.pieces)
-    write_content(path, key, content)
+    write_content(path, key, content, image.shelf)
+
+
+def image_from(value: Any, shelf: Shelf) -> Image:
+    """The image of what a file holds."""
+    rules, counts_clients, merges_commuted, known, pieces = value
+    return Image(rules, counts_clients, merges_commuted, known, pieces, shelf)
 
 
 def read_image(path: str, key: bytes) -> Image | None:
     """The image in a file; see `read_content`."""
     content = read_content(path, key)
-    return None if content is None else Image(*content)
+    return None if content is None else image_from(*content)
 
 
 def named_rules(image: Image) -> Sequence[Named]:
@@ -125,4 +133,4 @@ def named_rules(image: Image) -> Sequence[Named]:
     return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]
 
 
-__all__ = ["Image", "Named", "make_image", "named_rules", "piece_of", "read_image", "write_image"]
+__all__ = ["Image", "Named", "image_from", "make_image", "named_rules", "piece_of", "read_image", "write_image"]

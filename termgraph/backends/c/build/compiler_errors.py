@@ -10,14 +10,15 @@ import contextlib
 import os
 import re
 import shlex
-import signal
 import tempfile
 from collections.abc import Sequence
 
 from termgraph._folders import make_private
-from termgraph._lazy import pattern
+from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.build import cache_files
 from termgraph.config import config
+
+signal = lazy("signal")
 
 FOLDER = "failed"  # below the cache directory; the newest KEPT reports stay
 KEPT = 20

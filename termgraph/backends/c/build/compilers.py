@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
@@ -400,10 +400,20 @@ def libmvec() -> frozenset[str]:
 
     Looked up in the library itself (0.2 ms), not with the linker. Empty where there is no such library.
     """
+    return frozenset(_in_libmvec())
+
+
+@functools.cache
+def has_libmvec() -> bool:
+    """Whether it has any: a program from the cache asks no more than that."""
+    return next(_in_libmvec(), None) is not None
+
+
+def _in_libmvec() -> Iterator[str]:
     try:
         library = ctypes.CDLL("libmvec.so.1")
     except OSError:  # musl, macOS, very old glibc: scalar functions are used
-        return frozenset()
+        return
     lengths = _vector_lengths()
 
     def complete(name: str, arguments: str) -> bool:
@@ -413,7 +423,8 @@ def libmvec() -> frozenset[str]:
             for isa, length in lengths
         )
 
-    return frozenset([n for n in _LIBMVEC_ONE if complete(n, "v")] + [n for n in _LIBMVEC_TWO if complete(n, "vv")])
+    yield from (n for n in _LIBMVEC_ONE if complete(n, "v"))
+    yield from (n for n in _LIBMVEC_TWO if complete(n, "vv"))
 
 
 def _vector_lengths() -> list[tuple[str, int]]:

@@ -24,8 +24,8 @@ from termgraph.backends.c.build.compilers import (
     Linked,
     cpu_identity,
     find_compiler,
+    has_libmvec,
     libc_identity,
-    libmvec,
     start_compiler,
     wait_for_compiler,
     why_no_compiler,
@@ -106,7 +106,7 @@ def build_plain(
         raise NoCompilerError(f"there is no C compiler:\n{why_no_compiler()}")
     own_flags = shlex.split(str(config.cflags))  # they may need libraries of the compiler's: sanitizers, coverage
     every_flag = (*filter(compiler.suits, flags), *own_flags)
-    there = [name for name in libraries if name != "-lmvec" or libmvec()]  # there is none but with glibc
+    there = [name for name in libraries if name != "-lmvec" or has_libmvec()]  # there is none but with glibc
     linked = Linked(tuple(there), defined, bare and not own_flags)
     why = library_parts(compiler, texts, header, every_flag, linked, parts)
     key = key_of(why)

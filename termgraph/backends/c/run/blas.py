@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import glob
 import importlib.util
 import os
 from dataclasses import field
@@ -151,14 +150,16 @@ def _load() -> tuple[Blas | None, list[str]]:
 def _candidates() -> list[tuple[str, str | None, bool]]:
     """Where BLAS may be: (provider, path or None, counts in 64 bits). The packages are found, not imported."""
     found = importlib.util.find_spec("scipy_openblas32")
-    ours = _first(os.path.dirname(found.origin) if found and found.origin else None, "lib", "libscipy_openblas.*")
+    ours = _first(os.path.dirname(found.origin) if found and found.origin else None, "lib", "libscipy_openblas.")
     site = os.path.dirname(os.path.dirname(np.__file__))
-    theirs = _first(site, "numpy.libs", "libscipy_openblas64_*")
+    theirs = _first(site, "numpy.libs", "libscipy_openblas64_")
     return [("scipy-openblas32", ours, False), ("numpy", theirs, True)]
 
 
-def _first(directory: str | None, folder: str, pattern: str) -> str | None:
-    if directory is None:
+def _first(directory: str | None, folder: str, beginning: str) -> str | None:
+    """The first library of that folder whose name begins like that."""
+    inside = os.path.join(directory or "", folder)
+    if directory is None or not os.path.isdir(inside):
         return None
-    paths = sorted(glob.glob(os.path.join(glob.escape(directory), folder, pattern)))
-    return next((path for path in paths if ".so" in path or path.endswith(".dylib")), None)
+    names = sorted(name for name in os.listdir(inside) if name.startswith(beginning))
+    return next((os.path.join(inside, n) for n in names if ".so" in n or n.endswith(".dylib")), None)
