@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, erfinv, float32, gammas, incomplete_gamma, log1mexp, random_bits
+from termgraph.backends.c.text import bessel, erfinv, float32, gammas, halves, incomplete_gamma, log1mexp, random_bits
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -249,89 +249,6 @@ _COMPLEX = {
     return cpow{S}(a, b);
 }}""",
 }
-_HALF = {
-    "tg_from_half": """static inline float tg_from_half(uint16_t h)
-{
-#ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
-    _Float16 x;
-    __builtin_memcpy(&x, &h, 2);
-    return (float)x;
-#else /* move the bits, and let a product put the exponent right */
-    uint32_t m = h & 0x7fff, bits = m << 13;
-    float f;
-    __builtin_memcpy(&f, &bits, 4);
-    f *= 0x1p112f;
-    __builtin_memcpy(&bits, &f, 4);
-    bits = (m >= 0x7c00 ? 0x7f800000 | m << 13 : bits) | (uint32_t)(h & 0x8000) << 16;
-    __builtin_memcpy(&f, &bits, 4);
-    return f;
-#endif
-}""",
-    "tg_to_half": """static inline uint16_t tg_to_half(float f)
-{
-#ifdef __AVX512FP16__
-    _Float16 x = (_Float16)f;
-    uint16_t h;
-    __builtin_memcpy(&h, &x, 2);
-    return h;
-#else
-    uint32_t bits, small, sign, out;
-    __builtin_memcpy(&bits, &f, 4);
-    sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
-    float g;
-    __builtin_memcpy(&g, &bits, 4);
-    g += 0.5f; /* rounds to what a subnormal number can hold */
-    __builtin_memcpy(&small, &g, 4);
-    out = (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
-    out = bits < 0x38800000 ? small - 0x3f000000 : out; /* selections, no branches: loops of them become vectors */
-    out = bits >= 0x47800000 ? 0x7c00 : out;
-    out = bits > 0x7f800000 ? 0x7e00 : out;
-    return (uint16_t)(sign | out);
-#endif
-}""",
-    "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    __builtin_memcpy(&f, &bits, 4);
-    return f;
-}""",
-    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
-{
-    uint32_t bits, near;
-    __builtin_memcpy(&bits, &f, 4);
-    near = bits + 0x7fff + (bits >> 16 & 1);
-    near = (f == f ? near : 0x7fc00000) & 0xffff0000;
-    __builtin_memcpy(&f, &near, 4);
-    return f;
-}""",
-    "tg_cut_bfloat": """static inline uint16_t tg_cut_bfloat(float f) /* of a number that is rounded already */
-{
-    uint32_t bits;
-    __builtin_memcpy(&bits, &f, 4);
-    return (uint16_t)(bits >> 16);
-}""",
-    "tg_round_half": """static inline float tg_round_half(float f)
-{
-#ifdef __AVX512FP16__
-    return (float)(_Float16)f;
-#else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
-    uint32_t bits, small, sign, out;
-    __builtin_memcpy(&bits, &f, 4);
-    sign = bits & 0x80000000, bits &= 0x7fffffff;
-    float g;
-    __builtin_memcpy(&g, &bits, 4);
-    g = g + 0.5f - 0.5f;
-    __builtin_memcpy(&small, &g, 4);
-    out = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
-    out = bits < 0x38800000 ? small : out;
-    out = out >= 0x47800000 ? 0x7f800000 : out;
-    out = sign | (bits > 0x7f800000 ? bits : out);
-    __builtin_memcpy(&f, &out, 4);
-    return f;
-#endif
-}""",
-}
 _PHILOX_ROUND = """
     a = 0xD2511F53ul * c0, b = 0xCD9E8D57ul * c2;
     c0 = (uint32_t)(b >> 32) ^ c1 ^ (k0 + {w0}u), c1 = (uint32_t)b;
@@ -384,7 +301,7 @@ _TYPES = {
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
 }
 _FIXED = {
-    **_HALF,
+    **halves.TEXTS,
     **_TYPES,
     **vector_functions(),
     **wide_functions(),

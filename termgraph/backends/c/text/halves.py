@@ -1,0 +1,128 @@
+"""C text of floats of 16 bits, which are numbers of 32 bits while they are computed with. Pure text."""
+
+from __future__ import annotations
+
+# Processors round to them in one instruction, of which gcc 12 makes no vectors by itself: it calls these variants, for
+# the vectors that a loop of 16-bit numbers has. Hidden and weak: objects that are linked together may both hold them.
+_IN_ONE_STEP = """#if defined(__F16C__) && defined(__x86_64__) && !defined(__clang__) && !defined(__AVX512FP16__)
+typedef float tg_floats_4 __attribute__((vector_size(16)));
+typedef float tg_floats_8 __attribute__((vector_size(32)));
+typedef short tg_halves_8 __attribute__((vector_size(16)));
+typedef short tg_halves_16 __attribute__((vector_size(32)));
+typedef short tg_halves_32 __attribute__((vector_size(64)));
+#define TG_HALF_VARIANT __attribute__((weak, visibility("hidden")))
+__attribute__((simd("notinbranch"), const)) uint16_t tg_to_half(float f);
+TG_HALF_VARIANT uint16_t tg_to_half_one(float f) __asm__("tg_to_half"); /* of which gcc is not to make variants */
+TG_HALF_VARIANT uint16_t tg_to_half_one(float f)
+{
+    return (uint16_t)__builtin_ia32_vcvtps2ph((tg_floats_4){f}, 0)[0];
+}
+TG_HALF_VARIANT tg_halves_8 _ZGVbN8v_tg_to_half(tg_floats_4 a, tg_floats_4 b)
+{
+    const tg_halves_8 low = __builtin_ia32_vcvtps2ph(a, 0), high = __builtin_ia32_vcvtps2ph(b, 0);
+    return __builtin_shuffle(low, high, (tg_halves_8){0, 1, 2, 3, 8, 9, 10, 11});
+}
+TG_HALF_VARIANT tg_halves_8 _ZGVcN8v_tg_to_half(tg_floats_8 a) { return __builtin_ia32_vcvtps2ph256(a, 0); }
+TG_HALF_VARIANT tg_halves_16 _ZGVdN16v_tg_to_half(tg_floats_8 a, tg_floats_8 b)
+{
+    const tg_halves_8 low = __builtin_ia32_vcvtps2ph256(a, 0), high = __builtin_ia32_vcvtps2ph256(b, 0);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+#ifdef __AVX512F__
+typedef float tg_floats_16 __attribute__((vector_size(64)));
+TG_HALF_VARIANT tg_halves_32 _ZGVeN32v_tg_to_half(tg_floats_16 a, tg_floats_16 b)
+{
+    const tg_halves_16 none = {0};
+    const tg_halves_16 low = __builtin_ia32_vcvtps2ph512_mask(a, 0, none, (short)-1);
+    const tg_halves_16 high = __builtin_ia32_vcvtps2ph512_mask(b, 0, none, (short)-1);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                                   21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+}
+#endif
+#else
+"""
+TEXTS = {
+    "tg_from_half": """static inline float tg_from_half(uint16_t h)
+{
+#ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
+    _Float16 x;
+    __builtin_memcpy(&x, &h, 2);
+    return (float)x;
+#else /* move the bits, and let a product put the exponent right */
+    uint32_t m = h & 0x7fff, bits = m << 13;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    f *= 0x1p112f;
+    __builtin_memcpy(&bits, &f, 4);
+    bits = (m >= 0x7c00 ? 0x7f800000 | m << 13 : bits) | (uint32_t)(h & 0x8000) << 16;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+#endif
+}""",
+    "tg_to_half": f"""{_IN_ONE_STEP}static inline uint16_t tg_to_half(float f)
+{{
+#ifdef __AVX512FP16__
+    _Float16 x = (_Float16)f;
+    uint16_t h;
+    __builtin_memcpy(&h, &x, 2);
+    return h;
+#else
+    uint32_t bits, small, sign, out;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g += 0.5f; /* rounds to what a subnormal number can hold */
+    __builtin_memcpy(&small, &g, 4);
+    out = (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
+    out = bits < 0x38800000 ? small - 0x3f000000 : out; /* selections, no branches: loops of them become vectors */
+    out = bits >= 0x47800000 ? 0x7c00 : out;
+    out = bits > 0x7f800000 ? 0x7e00 : out;
+    return (uint16_t)(sign | out);
+#endif
+}}
+#endif""",
+    "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    __builtin_memcpy(&f, &bits, 4);
+    return f;
+}""",
+    "tg_round_bfloat": """static inline float tg_round_bfloat(float f) /* to the nearest, ties to even; NaN stays NaN */
+{
+    uint32_t bits, near;
+    __builtin_memcpy(&bits, &f, 4);
+    near = bits + 0x7fff + (bits >> 16 & 1);
+    near = (f == f ? near : 0x7fc00000) & 0xffff0000;
+    __builtin_memcpy(&f, &near, 4);
+    return f;
+}""",
+    "tg_cut_bfloat": """static inline uint16_t tg_cut_bfloat(float f) /* of a number that is rounded already */
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &f, 4);
+    return (uint16_t)(bits >> 16);
+}""",
+    "tg_round_half": """static inline float tg_round_half(float f)
+{
+#ifdef __AVX512FP16__
+    return (float)(_Float16)f;
+#else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
+    uint32_t bits, small, sign, out;
+    __builtin_memcpy(&bits, &f, 4);
+    sign = bits & 0x80000000, bits &= 0x7fffffff;
+    float g;
+    __builtin_memcpy(&g, &bits, 4);
+    g = g + 0.5f - 0.5f;
+    __builtin_memcpy(&small, &g, 4);
+    out = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    out = bits < 0x38800000 ? small : out;
+    out = out >= 0x47800000 ? 0x7f800000 : out;
+    out = sign | (bits > 0x7f800000 ? bits : out);
+    __builtin_memcpy(&f, &out, 4);
+    return f;
+#endif
+}""",
+}
+__all__ = ["TEXTS"]
