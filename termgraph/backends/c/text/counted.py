@@ -6,6 +6,7 @@ counted, also where somebody else changes an argument during the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,50 +40,45 @@ static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
 """
 
 
+def _in_row(head: str, what: str, element: Callable[[str], str], names: str = "") -> str:
+    """What is kept of a row: each element is written, and the next one over it where the mask is not true."""
+    return f"""
+/* {what}, from out[have] on: how many there are then, at most `room`. */
+{head}
+{{
+    enum {{ BLOCK = 8 }};
+    {names}int64_t i = 0;
+    for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {{
+        if (step == 1) {{
+            uint64_t some;
+            __builtin_memcpy(&some, mask + i, BLOCK);
+            if (!some) continue;
+        }}
+        for (int u = 0; u < BLOCK; u++) out[have] = {element("i + u")}, have += mask[(i + u) * step] != 0;
+    }}
+    for (; i < n && have < room; i++) if (mask[i * step]) out[have++] = {element("i")};
+    return have;
+}}
+"""
+
+
 TEXTS = {
     "tg_count": _of_all("count", "How many elements are true.", "0", "found += *(const uint8_t *)&v != 0;"),
     "tg_most": _of_all("most", "The largest element, or -1.", "-1", "found = (int64_t)v > found ? (int64_t)v : found;"),
     "tg_sum": _of_all("sum", "The sum of all elements.", "0", "found = (int64_t)((uint64_t)found + (uint64_t)v);"),
-    "tg_places_in_row": """
-/* The places in a row where a mask is true, from out[have] on: how many there are then, at most `room`.
-   Each place is written, and the next one over it where the mask is not true. */
-static int64_t tg_places_in_row_$N(const uint8_t *mask, int64_t step, int64_t n, $T *out, int64_t have, int64_t room)
-{
-    enum { BLOCK = 8 };
-    int64_t i = 0;
-    for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {
-        if (step == 1) {
-            uint64_t some;
-            __builtin_memcpy(&some, mask + i, BLOCK);
-            if (!some) continue;
-        }
-        for (int u = 0; u < BLOCK; u++) out[have] = i + u, have += mask[(i + u) * step] != 0;
-    }
-    for (; i < n && have < room; i++) if (mask[i * step]) out[have++] = i;
-    return have;
-}
-""",
-    "tg_kept_in_row": """
-/* The elements of $N bits of a row where a mask is true, likewise. */
-static int64_t tg_kept_in_row_$N(const uint8_t *mask, int64_t step, const void *row, int64_t by, int64_t n, void *kept,
-                                 int64_t have, int64_t room)
-{
-    enum { BLOCK = 8 };
-    const $T *x = row;
-    $T *out = kept;
-    int64_t i = 0;
-    for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {
-        if (step == 1) {
-            uint64_t some;
-            __builtin_memcpy(&some, mask + i, BLOCK);
-            if (!some) continue;
-        }
-        for (int u = 0; u < BLOCK; u++) out[have] = x[(i + u) * by], have += mask[(i + u) * step] != 0;
-    }
-    for (; i < n && have < room; i++) if (mask[i * step]) out[have++] = x[i * by];
-    return have;
-}
-""",
+    "tg_places_in_row": _in_row(
+        "static int64_t tg_places_in_row_$N(const uint8_t *mask, int64_t step, int64_t n, $T *out, int64_t have,\n"
+        "                                   int64_t room)",
+        "The places in a row where a mask is true",
+        lambda place: place,
+    ),
+    "tg_kept_in_row": _in_row(
+        "static int64_t tg_kept_in_row_$N(const uint8_t *mask, int64_t step, const void *row, int64_t by, int64_t n,\n"
+        "                                 void *kept, int64_t have, int64_t room)",
+        "The elements of $N bits of a row where a mask is true",
+        lambda place: f"x[({place}) * by]",
+        "const $T *x = row;\n    $T *out = kept;\n    ",
+    ),
     "tg_bincount": """
 /* How often each number below `bins` occurs, or the sum of its weights if there are any. Nonzero: a number is
    negative, the least of them is at the first of its places. */
@@ -112,10 +108,10 @@ def _rows_of_mask(x: Any) -> tuple[list[str], str, list[str]]:
     mask, sizes = x.n.reads[0], [x.size(name) for name in x.n.spec.ins[0]]
     rows = [f"row{k}" for k in range(len(sizes) - 1)]
     heads = [f"for (int64_t {r} = 0; {r} < {n}; {r}++)" for r, n in zip(rows, sizes)]
-    return heads, _in_row(x, mask, rows), rows
+    return heads, _row(x, mask, rows), rows
 
 
-def _in_row(x: Any, a: Place, rows: list[str]) -> str:
+def _row(x: Any, a: Place, rows: list[str]) -> str:
     """The address of a row."""
     return " + ".join([x.pointer(a), *[f"{r} * ({x.p.poly(step)})" for r, step in zip(rows, a.core)]])
 
@@ -151,7 +147,7 @@ def kept(x: Any) -> None:
         with x.p.block(" ".join(heads)):
             if whole:
                 x.p.add(f"const int64_t n = {n} < {whole} ? {n} : {whole};")
-            row = f"(const uint8_t *)({mask}), {step}, {_in_row(x, a, rows)}, {x.p.poly(a.core[-1])}"
+            row = f"(const uint8_t *)({mask}), {step}, {_row(x, a, rows)}, {x.p.poly(a.core[-1])}"
             given = f"{row}, {'n' if whole else n}, {x.pointer(out)}, have, {found}"
             x.p.add(f"have = tg_kept_in_row_{kind}({given});")
         if whole:
