@@ -4,6 +4,7 @@ sums of products as the matrix products they are."""
 from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_dtype, this
 from termgraph.rules.constant_guards import Unit
 from termgraph.rules.shape_facts import cheaper_left, cheaper_right, same_length, single, stored
+from termgraph.rules.type_facts import meet_in
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import sqr
 from termgraph.terms.ops.linalg import dot, matmul
@@ -15,17 +16,19 @@ from termgraph.terms.ops.shaping import alloc_diag, diagonal
 def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Unit, g: Inexact & Matrix, d: param):
     # the vector first: two products of a matrix and a vector instead of one of two matrices
     yield rule("vector_last",   dot(dot(x, y), v),                              dot(x, dot(y, v)),
-                                assumes=["finite", "reassoc"])
+                                meet_in(x, y, this), meet_in(y, v, this), assumes=["finite", "reassoc"])
     yield rule("vector_first",  dot(v, dot(x, y)),                              dot(dot(v, x), y),
-                                assumes=["finite", "reassoc"])
+                                meet_in(x, y, this), meet_in(v, x, this), assumes=["finite", "reassoc"])
     yield rule("column",        dot(x, dimshuffle(v, order=(0, "x"))),          dimshuffle(dot(x, v), order=(0, "x")),
                                 assumes=["reassoc"])
     yield rule("row",           dot(dimshuffle(v, order=("x", 0)), x),          dimshuffle(dot(v, x), order=("x", 0)),
                                 assumes=["reassoc"])
     yield rule("right_first",   dot(dot(x, y), z),                              dot(x, dot(y, z)),
-                                cheaper_right(x, y, z), assumes=["finite", "reassoc"])
+                                cheaper_right(x, y, z), meet_in(x, y, this), meet_in(y, z, this),
+                                assumes=["finite", "reassoc"])
     yield rule("left_first",    dot(x, dot(y, z)),                              dot(dot(x, y), z),
-                                cheaper_left(x, y, z), assumes=["finite", "reassoc"])
+                                cheaper_left(x, y, z), meet_in(x, y, this), meet_in(y, z, this),
+                                assumes=["finite", "reassoc"])
     yield rule("transposes",    dot(dimshuffle(x, order=(1, 0)), dimshuffle(y, order=(1, 0))),
                                 dimshuffle(dot(y, x), order=(1, 0)),
                                 assumes=["finite", "reassoc"])
@@ -55,7 +58,7 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
 
     # matrices of rank one
     yield rule("outer_vector",  dot(dimshuffle(u, order=(0, "x")) * v, w),      u * dot(v, w),
-                                assumes=["finite", "overflow", "reassoc"])
+                                meet_in(v, w, this), assumes=["finite", "overflow", "reassoc"])
     yield rule("outer_matrix",  dot(dimshuffle(u, order=(0, "x")) * v, x),
                                 dimshuffle(u, order=(0, "x")) * dot(v, x),
                                 same_dtype(v, this), assumes=["finite", "overflow", "reassoc"])

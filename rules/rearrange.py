@@ -4,7 +4,8 @@ all.
 They are used in both directions. Sums and products that lose digits or overflow in one of the forms are taken on trust.
 """
 
-from termgraph.rules import Float, Inexact, Matrix, Vector, distributes, head, positive, rule, ruleset
+from termgraph.rules import Float, Inexact, Matrix, Vector, distributes, head, positive, rule, ruleset, this
+from termgraph.rules.type_facts import meet_in
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp, log, sqrt
 from termgraph.terms.ops.linalg import dot
@@ -29,9 +30,12 @@ def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: 
     yield rule("fractions",     x / z + y / z,                      (x + y) / z,                       assumes=ROUNDED)
 
     # the order of products of matrices, and sums of them
-    yield rule("chain",         dot(dot(a, b), c),                  dot(a, dot(b, c)),                 assumes=ROUNDED)
-    yield rule("chain_vector",  dot(dot(a, b), v),                  dot(a, dot(b, v)),                 assumes=ROUNDED)
-    yield rule("vector_chain",  dot(u, dot(a, b)),                  dot(dot(u, a), b),                 assumes=ROUNDED)
+    yield rule("chain",         dot(dot(a, b), c),                  dot(a, dot(b, c)),
+                                meet_in(a, b, this), meet_in(b, c, this), assumes=ROUNDED)
+    yield rule("chain_vector",  dot(dot(a, b), v),                  dot(a, dot(b, v)),
+                                meet_in(a, b, this), meet_in(b, v, this), assumes=ROUNDED)
+    yield rule("vector_chain",  dot(u, dot(a, b)),                  dot(dot(u, a), b),
+                                meet_in(u, a, this), meet_in(a, b, this), assumes=ROUNDED)
     yield rule("left_factor",   dot(d, e) + dot(d, f),              dot(d, e + f),                     assumes=ROUNDED)
     yield rule("right_factor",  dot(d, f) + dot(e, f),              dot(d + e, f),                     assumes=ROUNDED)
     yield rule("left_vector",   dot(d, s) + dot(d, t),              dot(d, s + t),                     assumes=ROUNDED)

@@ -14,8 +14,9 @@ import numpy as np
 from termgraph.rules.clients import used_once
 from termgraph.rules.collecting import WIDEST, many
 from termgraph.rules.goals import goal
-from termgraph.rules.magnitudes import keeps_range, worth_moving
+from termgraph.rules.magnitudes import far, keeps_range, worth_moving
 from termgraph.terms.build import in_dtype
+from termgraph.terms.dtypes import finfo
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.term import Const, mk
@@ -84,11 +85,11 @@ class _Product:
             self._walk(self.t, False, True)
             if not self.fits:
                 return self.t
-            number = self._number()
-            if not np.isfinite(number) or (number == 0 and not any(c.scalar == 0 for c in self.constants[0])):
+            if not self._can_be_one():
                 return self.t  # one after the other, the constants may be in range with what they multiply
             gone = self._in_both()
-            if self.t.type.kind == "i" or not (self.moves or gone) or worth_moving(self.factors, gone):
+            moved = self.moves or any(map(far, [*self.constants[0], *self.constants[1]]))
+            if self.t.type.kind == "i" or not (moved or gone) or worth_moving(self.factors, gone):
                 return self._built(gone)
             return self._in_range(gone)
 
@@ -200,6 +201,14 @@ class _Product:
                 over.insert(0, Const(np.asarray(number if sign > 0 else -number, dtype=self.dtype)))
                 sign = 1
         return self._joined(over, under, sign)
+
+    def _can_be_one(self) -> bool:
+        """Whether the constants are one number, neither infinite nor zero nor so small that it has lost digits."""
+        number = self._number()
+        if number == 0:
+            return any(c.scalar == 0 for c in self.constants[0])
+        small = self.t.type.kind in "fc" and self._folds() and abs(number) < finfo(self.dtype).tiny
+        return bool(np.isfinite(number)) and not small
 
     def _number(self) -> Any:
         """All constants as one."""

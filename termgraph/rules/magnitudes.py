@@ -7,7 +7,7 @@ What was on the way before may be so again, and what is its reciprocal, its root
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
+from math import gcd, inf, log2
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.op import CONST
@@ -79,16 +79,29 @@ def _powers(t: AnyTerm, stops: set[int], ops: frozenset[Op], found: list[Powers]
 
 
 def _part(t: Any, ops: frozenset[Op]) -> Powers:
-    """A factor as a power of a base; nothing for constants and counts, which move no number far. A summand as it is."""
+    """A factor as a power of a base, a summand as it is; counts and usual constants, which move no number far, {}."""
     if ops is _SUMS:
         return {t: 1}
-    if t.op is CONST or _is_count(t):
+    if t.op is CONST:
+        return {CONST: n} if (n := far(t)) else {}
+    if _is_count(t):
         return {}
     if t.op is ew.sqr:
         return {t.args[0]: 2}
     if t.op is ew.pow_ and t.args[1].op is CONST and isinstance(n := t.args[1].scalar, (int, float)) and n == int(n):
         return {t.args[0]: int(n)}
     return {t: 1}
+
+
+def far(c: Any) -> int:
+    """How far a constant moves numbers, in parts of the range of their dtype; 0 for those that hardly do."""
+    size = abs(c.scalar) if c.scalar is not None and c.type.kind in "fc" else 0
+    return round(log2(size) / _FAR[c.type.dtype]) if 0 < size < inf else 0
+
+
+_FAR = {
+    "float64": 256, "complex128": 256, "float32": 32, "complex64": 32, "bfloat16": 32, "float16": 8,
+}  # fmt: skip
 
 
 def _root(p: Powers) -> tuple[frozenset[Any], int]:
@@ -127,4 +140,4 @@ def _inputs(t: Any) -> tuple[set[int] | None, bool]:
     return found, exponential
 
 
-__all__ = ["keeps_digits", "keeps_range", "worth_moving"]
+__all__ = ["far", "keeps_digits", "keeps_range", "worth_moving"]

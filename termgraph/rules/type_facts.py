@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from termgraph.rules.clients import used_once
 from termgraph.rules.goals import goal
-from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype
+from termgraph.terms.dtypes import HALVES, can_cast, finfo, kind_of, numpy_dtype, promote
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 def same_dtype(x: AnyTerm, y: AnyTerm) -> bool:
     """Both have the same dtype."""
     return bool(x.type.dtype == y.type.dtype)
+
+
+@goal("iii", fact=True)
+def meet_in(x: AnyTerm, y: AnyTerm, t: AnyTerm) -> bool:
+    """The product of two operands has the dtype of `t`: it neither wraps around nor loses digits before `t` does."""
+    have, other, want = x.type.dtype, y.type.dtype, t.type.dtype
+    return bool(have == other == want or promote(x.type.np_dtype, y.type.np_dtype) == t.type.np_dtype)
 
 
 @goal("ii", fact=True, source="{0}.type is {1}.type", worth=True)
@@ -99,7 +106,7 @@ def needless(x: AnyTerm, a: str, b: str) -> bool:
     have, through, want = x.type.kind, kind_of(a), kind_of(b)
     if have == "f" and through == "c" and want in "iu":  # infinities become other integers
         return False
-    return not (have == "i" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
+    return not (have in "iu" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
 
 
 @goal("ii", fact=True)
@@ -132,12 +139,12 @@ def each_once(xs: tuple[AnyTerm, ...]) -> bool:
 each_once.counts_clients = True
 
 for _fact in (
-    same_dtype, same_type, of_integers, wraps, rounds, same_shape, same_rank, agree, exact_in, has_dtype, needless,
-    keeps_zeros,
+    same_dtype, meet_in, same_type, of_integers, wraps, rounds, same_shape, same_rank, agree, exact_in, has_dtype,
+    needless, keeps_zeros,
 ):  # fmt: skip
     _fact.of_types = True
 
 __all__ = [
-    "agree", "each_once", "exact_in", "has_dtype", "holds_all", "is_difference", "keeps_zeros", "needed_once",
-    "needless", "of_integers", "rounds", "same_dtype", "same_rank", "same_shape", "same_type", "wraps",
+    "agree", "each_once", "exact_in", "has_dtype", "holds_all", "is_difference", "keeps_zeros", "meet_in",
+    "needed_once", "needless", "of_integers", "rounds", "same_dtype", "same_rank", "same_shape", "same_type", "wraps",
 ]  # fmt: skip

@@ -172,6 +172,11 @@ WRITTEN = {
     "a square behind others": (x * t * y * y, (1e-300, 1e200, 1.0), 1e100),
     "constants that overflow": (x * 1e300 * 1e300, (1e-300, 1.0, 1.0), 1e300),
     "constants that vanish": (x / 1e300 / 1e300, (1e300, 1.0, 1.0), 1e-300),
+    "constants that lose digits": (x * 1e-160 * 1e-160 * y, (1e200, 1e150, 1.0), 1e30),
+    "small constants apart": ((x * 1e-160) * (y * 1e-160), (1e200, 1e150, 1.0), 1e30),
+    "small constants before others": ((x * 1e-150) * ((y * t) * 1e-150), (1e180, 1e200, 1e-70), 1e10),
+    "large constants apart": ((x * 1e120) * (y * 1e120), (1e-250, 1e-220, 1.0), 1e-230),
+    "a small divisor": ((x / 1e-150) * (y / 1e-150), (1e-180, 1e-150, 1.0), 1e-30),
     "the same inputs, of other numbers": (x / y / (x * t * x * t * y), (1e-10, 1e10, 1e10), 1e10 ** -4 * 1e10),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from termgraph import db
 from termgraph.rules import RuleSet
 from termgraph.rules.relation import results
 from termgraph.terms.evaluate import evaluate
-from termgraph.terms.ops.elementwise import mul
+from termgraph.terms.ops.elementwise import fma, mul
 from termgraph.terms.term import Const
 
 EXPRESSIONS = {
@@ -162,3 +162,54 @@ def test_powers_of_a_float64_are_as_precise_as_that(base):
     found, plain = both_ways([x], T.constant(np.array(base, "float64")) ** x, np.array([0.1, 2.3, 3.7], "float32"))
     assert found.dtype == plain.dtype == "float64"
     np.testing.assert_allclose(found, plain, rtol=1e-14)
+
+
+PRODUCTS = {
+    "vector last": lambda x, y, v, w: x @ y @ v,
+    "vector first": lambda x, y, v, w: v @ (x @ y),
+    "three": lambda x, y, v, w: x @ y @ x,
+    "outer by a vector": lambda x, y, v, w: (v[:, None] * w) @ v,
+    "outer by a matrix": lambda x, y, v, w: (v[:, None] * w) @ x,
+    "a matrix by an outer": lambda x, y, v, w: x @ (v[:, None] * w),
+    "a vector by an outer": lambda x, y, v, w: w @ (v[:, None] * w),
+    "a sum of rows": lambda x, y, v, w: (x @ y).sum(axis=0),
+    "a sum of all": lambda x, y, v, w: (x @ y).sum(),
+    "a common factor": lambda x, y, v, w: x @ v + x @ w,
+    "signs": lambda x, y, v, w: (-x) @ (-y) if "bool" not in (x.dtype, y.dtype) else x @ y,
+}
+KINDS = ("bool", "int8", "uint8", "int64", "uint64", "float32", "float64", "complex128")
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_matrices_in_another_order_keep_their_dtypes(name, rng):
+    """A product of truth values is one, one of int8 wraps around, and one of float32 loses digits."""
+    for first, second, third in itertools.product(KINDS, repeat=3):
+        values = {
+            "x": rng.integers(0, 90, (3, 3)), "y": rng.integers(0, 90, (3, 3)), "v": rng.integers(0, 90, 3),
+            "w": rng.integers(0, 90, 3),
+        }  # fmt: skip
+        inputs = [
+            T.tensor(k, dtype=d, shape=a.shape) for (k, a), d in zip(values.items(), (first, second, third, second))
+        ]
+        written = PRODUCTS[name](*inputs)
+        given = {t.term: a.astype(t.dtype) for t, a in zip(inputs, values.values())}
+        saturated = db.saturate(written) if first == "bool" else written
+        with np.errstate(all="ignore"):
+            want, *found = evaluate([written, tg.rewrite(written), saturated], given)
+        for got in found:
+            np.testing.assert_allclose(got, want, rtol=1e-5, err_msg=f"{written.term!r} {first} {second} {third}")
+
+
+def test_a_cast_on_the_way_that_leaves_the_limits_of_integers_stays():
+    """What float32 makes of 2**32 - 1 is no int8: the processor's own answer is another one."""
+    x = T.vector("x", dtype="uint32")
+    assert str(tg.rewrite(T.cast(T.cast(x, "float64"), "int8")).term) == "cast{dtype='int8'}(cast(x))"
+    assert str(tg.rewrite(T.cast(T.cast(x, "float64"), "int64")).term) == "cast{dtype='int64'}(x)"
+
+
+def test_multiply_add_computes_in_the_dtype_of_all_three():
+    a, b, c = T.vector("a", dtype="int64"), T.vector("b", dtype="int64"), T.vector("c", dtype="float16")
+    given = np.array([2**62, 3]), np.array([4, 5]), np.array([1, 2], dtype="float16")
+    for linker in ("py", "auto"):
+        found = tg.function([a, b, c], fma(a, b, c), mode=tg.Mode(linker=linker))(*given)
+        np.testing.assert_array_equal(found, [2.0**64 + 1, 17.0])

@@ -13,6 +13,9 @@ FOUND_BY = {
     "reductions.extreme_scaled": 42,
     "small_powers.whole": 20,
     "error_functions.erfcx": 23,
+    "dots.vector_last": 0,
+    "dots.vector_first": 0,
+    "rearrange.chain": 1,
     # where dtypes meet: uint64 with signed integers, float16, complex64
     "inverses.inverse_complex": 13,
     "negation.plus_minus": 13,

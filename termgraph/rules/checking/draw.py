@@ -147,7 +147,7 @@ class Draw:
         self.ranged = ranged  # whether integers mostly lie in stated ranges
         self.numbers = np.random.default_rng(rng.getrandbits(32))
         self.dtypes, self.shapes = dtypes or (meeting_dtypes() if meeting else DTYPES), shapes
-        self.steady = _CHANGING if meeting else _STEADY
+        self.meeting, self.steady = meeting, _CHANGING if meeting else _STEADY
         self.dtype, self.base = rng.choice(self.dtypes), rng.choice(shapes)
         self.constants = 0.08 if rng.random() < 0.7 else 0.6
         self.favourite: Any = None  # the family that many small expressions of this draw are of

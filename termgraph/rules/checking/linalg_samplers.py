@@ -17,6 +17,11 @@ def _dtype(d: Draw, want: Want) -> str:
     return want.dtype or (d.dtype if d.chance(0.8) else "float64")
 
 
+def _beside(d: Draw, dtype: str, want: Want) -> str:
+    """The dtype of the other operand: where dtypes meet, often another one."""
+    return dtype if want.dtype is not None or not d.meeting else d.some_dtype()
+
+
 @sampler("dot")
 def _dot(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     k = d.length()
@@ -35,7 +40,7 @@ def _dot(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if a.type.ndim not in (1, 2):
         raise Retry
     k = a.type.shape[-1]
-    return [a, d.make(args[1], Want((k, *columns), dtype))]
+    return [a, d.make(args[1], Want((k, *columns), _beside(d, dtype, want)))]
 
 
 @sampler("matmul")
@@ -47,7 +52,7 @@ def _matmul(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     a = d.make(args[0], Want((*d.narrowed(batch), n, k), dtype))
     if a.type.ndim < 2:
         raise Retry
-    return [a, d.make(args[1], Want((*batch, a.type.shape[-1], m), dtype))]
+    return [a, d.make(args[1], Want((*batch, a.type.shape[-1], m), _beside(d, dtype, want)))]
 
 
 def _square(d: Draw, want: Want) -> Want:

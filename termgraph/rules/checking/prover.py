@@ -211,17 +211,17 @@ class _Trials:
     ) -> tuple[Outcome, str]:
         """What the right side gives on a machine beside the values that the left side has there."""
         left = lefts[-1]
+        change = partial(_moved, example.before, given, left)
         try:
             with np.errstate(all="ignore"):
                 rights = machine(list(children_first([example.after])), given)
         except Exception as err:
-            outcome = failing(f"the right side fails: {type(err).__name__}: {err}", lefts, kinds)
+            outcome = failing(f"the right side fails: {type(err).__name__}: {err}", lefts, kinds, change)
             return outcome, self._shown(example, given, left, outcome.note)
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
-        change = partial(_moved, example.before, given, left)
         if "accurate" in self.rule.tags:  # forms that are better at some operands and worse at others
-            change = partial(_either_moved, change, partial(_moved, example.after, given, rights[-1]))
+            change = partial(_either_moved, change, partial(_moved, example.after, given, rights[-1], pole=1e300))
         swallows = partial(_made_nan_by_nan, example.before, given, left)
         outcome = compare(left, rights[-1], [*lefts, *rights], kinds, change, swallows)
         if outcome.kind == EXACT:
@@ -277,8 +277,11 @@ def _occurs(leaf: Input, term: AnyTerm) -> bool:
     return any(t is leaf for t in children_first([term]))
 
 
-def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarray | None:
-    """How far the left side moves when every number met on the way moves by some roundings."""
+def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray, pole: float = 0.0) -> np.ndarray | None:
+    """How far the left side moves when every number met on the way moves by some roundings.
+
+    `pole` is what a move to or from an infinity counts as: nothing, or the farthest of all.
+    """
     rng = np.random.default_rng(0)
     total = np.zeros(np.shape(left))
     order = [t for t in children_first([before]) if t not in given]
@@ -292,7 +295,7 @@ def _moved(before: AnyTerm, given: dict[Any, Any], left: np.ndarray) -> np.ndarr
                 gap = np.abs(_signed(values[before]) - _signed(left)).astype(np.float64)
         except Exception:  # outside the domain by now: nothing can be said
             return None
-        total = np.maximum(total, np.nan_to_num(gap, posinf=0.0))
+        total = np.maximum(total, np.nan_to_num(gap, posinf=pole))
     return total
 
 

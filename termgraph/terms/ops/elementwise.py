@@ -140,7 +140,7 @@ reciprocal = elementwise(
     cuda=Spelling(c="({t}{{1, 0}} / {0})"), cost=4,
 )  # fmt: skip
 fma = elementwise(
-    "fma", 3, lambda a, b, c: a * b + c, same_rule,
+    "fma", 3, meanings.fma, same_rule,
     Spelling(b="(({0} & {1}) | {2})", iuf="{narrow}({narrow}({0} * {1}) + {2})", c="(tg_mul_{n}({0}, {1}) + {2})"),
     cuda=Spelling(c="({0} * {1} + {2})"), cost=2,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from termgraph._lazy import lazy
-from termgraph.terms.dtypes import kind_of, loaded, numpy_dtype
+from termgraph.terms.dtypes import kind_of, loaded, numpy_dtype, promote
 from termgraph.terms.ops.dtype_rules import DtypeRule, common_dtype, complex_rule, nary_loop, special_rule
 
 special = lazy("scipy.special")
@@ -93,6 +93,13 @@ def exact_if_integer(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(x) if kind_of(x.dtype) == "f" else x
 
     return meaning
+
+
+def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """`a * b + c` in the dtype of all three: a product of integers does not wrap around before a float is added."""
+    d = promote(*[np.asarray(x).dtype for x in (a, b, c)])
+    made: np.ndarray = np.asarray(a).astype(d, copy=False) * np.asarray(b).astype(d, copy=False) + c
+    return made
 
 
 def real(x: np.ndarray) -> np.ndarray:
