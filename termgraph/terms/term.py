@@ -241,7 +241,7 @@ def _make(op: Op, args: tuple[Any, ...]) -> AnyTerm:
         if a.__class__ not in _GROUND or a.lvars:
             return _make_open(op, args)
     if op.__class__ is Var or op.lvars:
-        return _intern(op, args, None, frozenset((op,)) if op.__class__ is Var else op.lvars)
+        return _intern(op, args, None, _free_lvars(op, ()))
     sig = op.sigs.find(op, infer_type(op, args), args)
     return _intern(op, args, sig, EMPTY)
 
@@ -254,6 +254,9 @@ def _make_open(op: Op, args: tuple[Any, ...]) -> AnyTerm:
     return mk(op, coerce_literals(op, args))
 
 
+_free_sets: dict[frozenset[Var], frozenset[Var]] = {EMPTY: EMPTY}  # equal sets once
+
+
 def _free_lvars(op: Op, args: tuple[Any, ...]) -> frozenset[Var]:
     free = frozenset((op,)) if is_var(op) else getattr(op, "lvars", EMPTY)
     for a in args:
@@ -262,7 +265,7 @@ def _free_lvars(op: Op, args: tuple[Any, ...]) -> frozenset[Var]:
             more = _lvar(op, a)
         if more:
             free = free | more if free else more
-    return free
+    return _free_sets.setdefault(free, free)
 
 
 def _lvar(op: Op, a: object) -> frozenset[Var]:
