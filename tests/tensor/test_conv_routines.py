@@ -245,6 +245,35 @@ def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
         np.testing.assert_allclose(got, wanted, atol=1e-5 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_f66_filters_gradients_where_images_are_read_at_places_that_are_inside(rng, dtype):
+    """Padded small images: many of a call, rows without gaps and with them, taps that read nothing, rests of tiles."""
+    cases = [
+        ((9, 24, 7, 7), (3, 33, 5, 5), ((2, 2), (2, 2)), (1, 1), (1, 1), 1),
+        ((3, 13, 14, 12), (2, 70, 3, 3), ((1, 1), (1, 1)), (1, 1), (1, 1), 1),
+        ((40, 16, 3, 5), (2, 9, 3, 3), ((3, 1), (2, 4)), (2, 1), (1, 2), 1),
+        ((2, 32, 6, 6), (2, 8, 5, 3), ((2, 2), (1, 1)), (1, 1), (1, 1), 2),
+        ((2, 8, 1, 1), (1, 17, 3, 3), ((1, 1), (1, 1)), (1, 1), (1, 1), 1),
+        ((1, 16, 40, 4), (1, 20, 3, 5), ((1, 1), (4, 4)), (1, 1), (1, 1), 1),
+    ]  # fmt: skip
+    for image, (step, filters, *taps), border, stride, dilation, groups in cases:
+        how = {"stride": stride, "border": border, "dilation": dilation, "groups": groups, "flip": False}
+        places = [
+            (n + sum(b) - (k - 1) * e - 1) // s + 1 for n, b, k, e, s in zip(image[2:], border, taps, dilation, stride)
+        ]
+        x = (4 * rng.normal(size=(step * image[0], *image[1:]))).astype(dtype)[::step]
+        g = (4 * rng.normal(size=(image[0], filters, *places))).astype(dtype)
+        for a, b in ((x, g), (x[:, ::-1, ::-1], g[..., ::-1]), (x[..., ::-1], g[:, ::-1])):
+            v, u = (T.tensor(name, dtype=dtype, shape=(None,) * 4) for name in "vu")
+            y = conv_grad_weights(v, u, *taps, **how, algo="panels")
+            got, wanted = (tg.function([v, u], y, mode=m)(a, b) for m in (C, PLAIN))
+            if dtype == "int32":
+                np.testing.assert_array_equal(got, wanted)
+            else:
+                most = np.abs(wanted).max(initial=1.0)
+                np.testing.assert_allclose(got, wanted, atol={"float32": 4e-6, "float64": 1e-14}[dtype] * most)
+
+
 def test_filters_that_no_group_divides_are_refused(rng):
     x, w = T.tensor4("x"), T.tensor4("w")
     y = T.nnet.conv2d(x, w, num_groups=2)

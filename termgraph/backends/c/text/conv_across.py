@@ -143,7 +143,8 @@ static TG_CONV void tg_conv_across_$N(void *context, int64_t begin, int64_t end,
                     from = from > first ? from : first;
                     to = to < first + chunk ? to : first + chunk;
                     if (from >= to || row < g->low[0] || row >= g->high[0]) continue;
-                    tg_conv_tapss_$N[width / LANES - 1](1, to - from, x + from, g->from, 0, w + from * width,
+                    const tg_conv_run run = {.images = 1, .rows = 1, .n = to - from};
+                    tg_conv_tapss_$N[width / LANES - 1](&run, x + from, g->from, w + from * width,
                                                         sums + (i - some) * ROWS * width, width);
                 }
             }

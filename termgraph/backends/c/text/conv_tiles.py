@@ -87,17 +87,23 @@ def _tile(kind: str, w: int) -> str:
 
 
 def _tap_tile(w: int) -> str:
-    """c[taps][w vectors] += x[tap][row, place] * b[place][w vectors]; nothing of the image is packed."""
+    """c[taps][w vectors] += x[tap][image, row, place] * b[place][w vectors]; nothing of the image is packed."""
     lines = [
-        f"static TG_CONV void tg_conv_taps_$N_{w}(int64_t rows, int64_t n, const $T *x, const int64_t *off, "
-        "int64_t step, const $T *b, $T *c, int64_t ldc)",
+        f"static TG_CONV void tg_conv_taps_$N_{w}(const tg_conv_run *q, const $T *x, const int64_t *off, const $T *b, "
+        "$T *c, int64_t ldc)",
         "{",
         f"    {_all(w, 'TG_ZERO_$N')} {_all(w, 'TG_ASKED_$N')} TG_ROWS_$N(TG_OF, TG_TAP_$N)",
-        "    for (int64_t y = 0; y < rows; y++) {",
-        f"        for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
-        f"            {_loads(w)}",
-        f"            {_all(w, 'TG_TAPPED')}",
+        "    const int64_t n = q->n;",
+        "    for (int64_t m = 0, move; m < q->images; m++, b += q->b_image) {",
+        "        for (int64_t y = 0; y < q->rows; y++, b += q->b_row) {",
+        f"            for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
+        f"                {_loads(w)}",
+        f"                {_all(w, 'TG_TAPPED')}",
+        "            }",
+        "            move = q->row;",
+        "            TG_ROWS_$N(TG_OF, TG_NEXT)",
         "        }",
+        "        move = q->image;",
         "        TG_ROWS_$N(TG_OF, TG_NEXT)",
         "    }",
         f"    {_all(w, 'TG_ADDED_$N')} {_all(w, 'TG_PUT_$N')}",
@@ -134,7 +140,7 @@ def _swaps(lanes: int) -> str:
 TYPES = """
 typedef void tg_conv_forward_tile_$N(int64_t, const $T *, const $T *, $T *, int64_t, int);
 typedef void tg_conv_strided_tile_$N(int64_t, const $T *, const int64_t *, int64_t, const $T *, $T *, int64_t, int);
-typedef void tg_conv_taps_tile_$N(int64_t, int64_t, const $T *, const int64_t *, int64_t, const $T *, $T *, int64_t);
+typedef void tg_conv_taps_tile_$N(const tg_conv_run *, const $T *, const int64_t *, const $T *, $T *, int64_t);
 """
 LANES = """
 typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T)), aligned(sizeof($T)), may_alias));
@@ -153,7 +159,7 @@ typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T))
 #define TG_STEP(r, v) c##r##_##v += a[r] * b##v;
 #define TG_FAR(r, v) c##r##_##v += a[r * s] * b##v;
 #define TG_TAPPED(r, v) c##r##_##v += x##r[i] * b##v;
-#define TG_NEXT(r) x##r += step;
+#define TG_NEXT(r) x##r += move;
 #endif
 #define TG_AT_$N(r, v) (*(tg_lanes_$N *)(c + (r) * ldc + TG_CONV_LANES_$N * (v)))
 #define TG_ZERO_$N(r, v) tg_lanes_$N c##r##_##v = {0};

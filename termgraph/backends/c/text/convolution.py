@@ -78,6 +78,11 @@ SHAPE = """
 typedef struct {
     int64_t n, c, f, groups, in[3], k[3], out[3], s[3], before[3], e[3];
 } tg_conv_shape;
+/* Places that a tile adds up: numbers of each row, rows of each image; how far to move after a row and after an image,
+   in images and in the vectors that are multiplied. */
+typedef struct {
+    int64_t images, rows, n, row, image, b_row, b_image;
+} tg_conv_run;
 void *malloc(size_t);
 void free(void *);
 #if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
@@ -98,7 +103,7 @@ typedef struct {
     int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
     struct tg_vector_$N *vectors;
     int64_t apart; /* how far the filters of two groups are */
-    int bounded, strided, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
+    int bounded, strided, inside, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
 } tg_conv_$N;
 
 /* Zeros around planes, and their columns sorted by their place modulo the stride. */
