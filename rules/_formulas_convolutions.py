@@ -145,7 +145,7 @@ def _added_up(out: Any, g: Any, taps: list, places: list, p: Any) -> Any:
 # ---------------------------------------------------------------------- routines of compiled code
 def _in_numbers(f: Any, image: list, taps: list) -> dict:
     """The parameters of a routine: the padding as numbers."""
-    return {**f.params, "border": tuple(pads_of(f, image, taps)), "algo": None}
+    return {**f.params, "border": tuple(pads_of(f, image, taps)), "algo": None, "vectors": None}
 
 
 @formula

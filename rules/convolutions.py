@@ -47,9 +47,9 @@ MOVED = ["finite", "reassoc"]
 
 
 @ruleset("canonicalize")
-def convolutions(x, w, g, ns: seg, a: param, b: param, c: param, d: param, e: param):
+def convolutions(x, w, g, ns: seg, a: param, b: param, c: param, d: param, e: param, i: param):
     # whether filters are turned is said once, here: the rules below know filters that are not
-    how = {"stride": a, "border": b, "dilation": c, "groups": d, "algo": e}
+    how = {"stride": a, "border": b, "dilation": c, "groups": d, "algo": e, "vectors": i}
     yield rule("turned",          conv(x, w, flip=True, **how),
                                   conv(x, turned(w), flip=False, **how))
     yield rule("turned_inputs",   conv_grad_inputs(w, g, *ns, flip=True, **how),

@@ -19,8 +19,9 @@ from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
 
 
 @ruleset("grad")
-def grad_convolution(x, w, g, h, ns: seg, ks: seg, a: param, b: param, c: param, d: param, e: param, i: param):
-    how = {"stride": a, "border": b, "dilation": c, "groups": d, "flip": e, "algo": i}
+def grad_convolution(x, w, g, h, ns: seg, ks: seg, a: param, b: param, c: param, d: param, e: param, i: param,
+                     j: param):
+    how = {"stride": a, "border": b, "dilation": c, "groups": d, "flip": e, "algo": i, "vectors": j}
     yield rule("forward",  pullback(conv(x, w, **how), g),
                            (conv_grad_inputs(w, g, *taps_of(x), **how), conv_grad_weights(x, g, *taps_of(w), **how)))
     yield rule("inputs",   pullback(conv_grad_inputs(w, g, *ns, **how), h),

@@ -1,4 +1,7 @@
-"""The flags `dnn.conv.*`: which way each convolution is computed that does not say so itself."""
+"""What decides how each convolution is computed that does not say so itself: flags `dnn.conv.*`, and the processor.
+
+Rules choose among the ways that are left, by prices that depend on the processor's vectors.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 _timing: Any = lazy("termgraph.compile.conv_timing")
+_compilers: Any = lazy("termgraph.backends.c.build.compilers")
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
 FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand filters are
@@ -44,7 +48,10 @@ ROUTINES = (None, "panels", "winograd")  # what is one kernel on a GPU
 
 
 def convolutions(value: Rewritten) -> Rewritten:
-    """Write into each convolution the algorithm that its flag names, and into filters that they have one tap."""
+    """Write into each convolution the algorithm that its flag names, or else for which vectors it is compiled.
+
+    And into filters that they have one tap.
+    """
     if not value.options.rewrites or not any(t.op.kind == "conv" for t in subterms(value.roots) if t.args):
         return value
     return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
@@ -57,6 +64,8 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
         way = "device" if value.options.backend == "cuda" and way in ROUTINES else way
         way = way or WITHOUT_ROUTINES.get(value.options.backend)
         op = op if way == op.params["algo"] else op.bind(algo=way)
+        if way is None and value.options.backend == "c":
+            op = op.bind(vectors=_compilers.vector_bytes())
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
 
 

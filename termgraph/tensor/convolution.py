@@ -102,10 +102,11 @@ def _convolve(name: str, n: int, input: TensorLike, filters: TensorLike, shapes:
     return found
 
 
-def conv_prices(y: Any) -> dict[str, float]:
+def conv_prices(y: Any, vectors: int | None = None) -> dict[str, float]:
     """What a convolution is expected to cost by each routine that knows it, in multiply-adds; the cheapest is used.
 
     `y` is the result of conv1d, conv2d or conv3d. Empty where its lengths are not known: panels are used then.
+    `vectors`: bytes of a vector of the processor, 16, 32 or 64; by default the mean for 32 and 64.
 
     >>> import termgraph.tensor as T
     >>> x = T.tensor("x", dtype="float32", shape=(8, 64, 56, 56))
@@ -117,7 +118,8 @@ def conv_prices(y: Any) -> dict[str, float]:
     t = as_tensor(y).term
     if not t.args or t.op.family.name != FORWARD:
         raise TypeError(f"conv_prices takes the result of a convolution, got {y} of type {as_tensor(y).type}")
-    return prices(t.op.params, t.args[0].type.shape, t.args[1].type.shape, t.type.shape)
+    how = t.op.params if vectors is None else {**t.op.params, "vectors": vectors}
+    return prices(how, t.args[0].type.shape, t.args[1].type.shape, t.type.shape)
 
 
 # ---------------------------------------------------------------------- forward

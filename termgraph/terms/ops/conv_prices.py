@@ -1,6 +1,7 @@
 """What convolutions are expected to cost by each algorithm that has a routine, in multiply-adds of a tile.
 
-Rules choose by it, and users ask for it. The weights of transforms were measured against products.
+Rules choose by it, and users ask for it. The weights were fitted to 74 convolutions, each measured by both algorithms
+with vectors of 32 and of 64 bytes. They are the same for both: what differs is how much of a vector a short row fills.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 # A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers (of 6x6 as many times
 # more as there are products): of a window, to 2x2 places, of a filter (read across memory, written to fresh memory;
 # where all of them do not stay in a cache at their points, they are written to main memory and read from there).
-OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER, OF_FAR_FILTER = 1.1, 300.0, 300.0, 900.0, 2400.0
+OF_PRODUCT, OF_WINDOW, OF_PLACES, OF_FILTER, OF_FAR_FILTER = 1.1, 250.0, 100.0, 1000.0, 1700.0
 KEPT = 1 << 21  # numbers that stay in a large cache
 WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
-LANES = (8, 16)  # windows of a row that are brought to points together, by the length of vectors: their mean is taken
+VECTORS = (32, 64)  # bytes of a vector; where they are not known, the mean of both is taken
+NUMBER = 4  # bytes
 # A panel is used for all filters: with few of them packing it costs as much as the products.
-OF_PACKING = 8.0
+OF_PACKING = 6.0
 # Where many taps lie outside of the image, these are left out: such a product, and places for which a filter laid out
-# anew costs as much. (With vectors of 32 bytes Winograd's algorithm gains more than leaving out, with 64 less.)
-OF_INSIDE, OF_LAID_OUT, MOST_INSIDE, FEWEST = 1.35, 60.0, 0.95, 4
+# anew costs as much.
+OF_INSIDE, OF_LAID_OUT, MOST_INSIDE, FEWEST = 1.3, 60.0, 0.95, 4
 
 
 def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
@@ -54,12 +56,18 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
     out = {"panels": taps * c * min(packed, _without_zeros(p, image, filters, result, places))}
     if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
-        brought = rows * sum([-(-columns // n) * n for n in LANES]) / len(LANES)
+        brought = rows * _filled(columns, p)  # windows of a row are brought to points by vectors
         windows = rows * columns
         of_filter = OF_FILTER if products * f * c <= KEPT else OF_FAR_FILTER
         transforms = products / 16 * (brought * OF_WINDOW * c + of_filter * f * c)
-        out["winograd"] = windows * (products * OF_PRODUCT * f * c + OF_PLACES * f) + transforms
+        out["winograd"] = windows * products * OF_PRODUCT * f * c + brought * OF_PLACES * f + transforms
     return out
+
+
+def _filled(n: int, p: dict[str, Any]) -> float:
+    """How many numbers the vectors have that hold n numbers."""
+    lanes = [size // NUMBER for size in (VECTORS if p["vectors"] is None else (p["vectors"],))]
+    return sum([-(-n // lane) * lane for lane in lanes]) / len(lanes)
 
 
 def _without_zeros(
@@ -75,8 +83,7 @@ def _without_zeros(
     few = result[0] < FEWEST or len(image) != 4 or p["groups"] > 1  # tiles are filled from several images
     if few or share > MOST_INSIDE:
         return inf
-    wide = sum([-(-filters[0] // n) * n for n in LANES]) / len(LANES)
-    return wide * (places * share * OF_INSIDE + OF_LAID_OUT)
+    return _filled(filters[0], p) * (places * share * OF_INSIDE + OF_LAID_OUT)
 
 
 __all__ = ["fits_winograd", "prices"]

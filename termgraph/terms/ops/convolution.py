@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 BORDERS = ("valid", "full", "half", "same")
-PARAMS: dict[str, Any] = {"stride": (), "border": "valid", "dilation": (), "groups": 1, "flip": False, "algo": None}
+PARAMS: dict[str, Any] = {
+    "stride": (), "border": "valid", "dilation": (), "groups": 1, "flip": False, "algo": None,
+    "vectors": None,  # bytes of a vector of the processor that computes it, if that is known: prices depend on it
+}  # fmt: skip
 FORWARD, INPUTS, WEIGHTS = "AbstractConv2d", "AbstractConv2d_gradInputs", "AbstractConv2d_gradWeights"
 
 

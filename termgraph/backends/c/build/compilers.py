@@ -144,6 +144,17 @@ def find_compiler() -> Compiler | None:
     return _found()[0]
 
 
+def vector_bytes() -> int:
+    """How many bytes a vector has in compiled code that uses the longest ones; the flag `cflags` may forbid these."""
+    compiler, out = find_compiler(), 16
+    if compiler is not None and _NATIVE in compiler.flags:
+        for flag, size in (("avx", 32), ("avx512f", 64)):
+            if flag not in processor_flags() or f"-mno-{flag}" in shlex.split(str(config.cflags)):
+                break
+            out = size
+    return out
+
+
 def why_no_compiler() -> str:
     """What was tried when `find_compiler()` found nothing: one line per candidate."""
     return "\n".join(_found()[1])

@@ -19,17 +19,27 @@ typedef struct tg_across_$N {
     int64_t count, apart; /* how far two images are: not so that their lines meet in one set of a cache */
 } tg_across_$N;
 
-/* Some images of a group, the channels of an element beside each other. */
+/* Some rows of images of a group, the channels of an element beside each other: squares of numbers are turned. */
 static TG_CONV void tg_conv_beside_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
+    enum { LANES = TG_CONV_LANES_$N };
     const tg_across_$N *const a = context;
     const tg_conv_shape *const q = &a->z->q;
-    const int64_t c = q->c / q->groups, *const xs = a->z->xs;
-    for (int64_t i = begin; i < end; i++) {
-        const $T *const from = a->z->x + i / q->in[1] * xs[0] + a->z->group * c * xs[1] + i % q->in[1] * xs[3];
-        $T *const to = a->image + i / q->in[1] * a->apart + i % q->in[1] * q->in[2] * c;
-        for (int64_t d = 0; d < c; d++)
-            for (int64_t x = 0; x < q->in[2]; x++) to[x * c + d] = from[d * xs[1] + x * xs[4]];
+    const int64_t c = q->c / q->groups, *const xs = a->z->xs, along = xs[4] == 1, dense = along && xs[3] == q->in[2];
+    for (int64_t i = begin, rows; i < end; i += rows) {
+        const int64_t y = i % q->in[1];
+        rows = !dense ? 1 : q->in[1] - y < end - i ? q->in[1] - y : end - i;
+        const $T *const image = a->z->x + i / q->in[1] * xs[0] + a->z->group * c * xs[1] + y * xs[3];
+        $T *const to = a->image + i / q->in[1] * a->apart + y * q->in[2] * c;
+        for (int64_t d = 0; d < c; d += LANES) {
+            const int64_t some = c - d < LANES ? c - d : LANES, n = rows * q->in[2];
+            const $T *const from = image + d * xs[1];
+            int64_t x = 0;
+            for (; along && some == LANES && x + LANES <= n; x += LANES)
+                tg_conv_transposed_$N(from + x, xs[1], to + x * c + d, c);
+            for (; x < n; x++)
+                for (int64_t e = 0; e < some; e++) to[x * c + d + e] = from[e * xs[1] + x * xs[4]];
+        }
     }
 }
 
@@ -149,10 +159,15 @@ static TG_CONV void tg_conv_across_$N(void *context, int64_t begin, int64_t end,
                 }
             }
             for (int64_t i = some; i < last; i++)
-                for (int64_t u = 0; u < width && j + u < f; u++)
-                    for (int64_t r = 0; r < a->places[i].count; r++)
-                        z->y[a->places[i].to[r] + (z->group * f + j + u) * z->places] =
-                            sums[((i - some) * ROWS + r) * width + u];
+                for (int64_t u = 0; u < width && j + u < f; u++) {
+                    const tg_places_$N *const g = a->places + i;
+                    const $T *const from = sums + (i - some) * ROWS * width + u;
+                    $T *const to = z->y + (z->group * f + j + u) * z->places;
+                    if (g->count == ROWS)
+                        for (int64_t r = 0; r < ROWS; r++) to[g->to[r]] = from[r * width];
+                    else
+                        for (int64_t r = 0; r < g->count; r++) to[g->to[r]] = from[r * width];
+                }
         }
     free(sums);
 }
