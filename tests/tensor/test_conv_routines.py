@@ -9,6 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build import compilers
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights
 
@@ -293,7 +294,7 @@ def chosen(batch, channels, n, filters, k=3, **how):
     w = T.tensor("w", dtype="float32", shape=(filters, channels, k, k))
     y = T.nnet.conv2d(x, w, border_mode="half", **how)
     routine = tg.function([x, w], y, mode=C).maker.fgraph.outputs[0].owner.op.name
-    return routine.removeprefix("conv_"), T.nnet.conv_prices(y)
+    return routine.removeprefix("conv_"), T.nnet.conv_prices(y, compilers.vector_bytes())
 
 
 def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
@@ -303,7 +304,7 @@ def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
     assert chosen(8, 256, 28, 512)[0] == "winograd" and chosen(1, 512, 7, 512)[0] == "panels"
     assert chosen(8, 512, 7, 512)[0] == "panels" and chosen(8, 512, 14, 512)[0] == "winograd"  # as measured
     assert chosen(8, 128, 7, 48, 5)[0] == "panels" and chosen(8, 32, 14, 128, 5)[0] == "winograd"
-    packed = 8 * 49 * 25 * 128 * (48 + 8)  # with the taps outside of the images
+    packed = 8 * 49 * 25 * 128 * (48 + 6)  # with the taps outside of the images
     assert chosen(8, 128, 7, 48, 5)[1]["panels"] < packed
     assert chosen(8, 256, 28, 512, algo="panels")[0] == "panels"
     assert chosen(1, 512, 7, 512, algo="winograd")[0] == "winograd"
@@ -317,6 +318,28 @@ def test_f66_the_cheaper_routine_is_chosen_and_prices_can_be_asked_for():
         assert "conv_by_panels.forward" in {r.rule for r in tg.function([x, w], T.nnet.conv2d(x, w), mode=C).trace}
     with pytest.raises(TypeError, match="conv_prices takes the result of a convolution"):
         T.nnet.conv_prices(x)
+
+
+@pytest.mark.parametrize(("vectors", "way"), [(64, "panels"), (32, "winograd")])
+def test_f66_prices_depend_on_the_length_of_vectors(monkeypatch, vectors, way):
+    """Rows of seven windows fill half of long vectors: as measured for both."""
+    monkeypatch.setattr(compilers, "vector_bytes", lambda: vectors)
+    with tg.config.change_flags(**{"cache.programs": False}):
+        routine, prices = chosen(8, 128, 14, 32, 5)
+    assert routine == way == min(prices, key=prices.get)
+
+
+def test_f66_vectors_are_those_of_the_processor_and_may_be_forbidden(monkeypatch):
+    native = compilers.find_compiler()
+    if native is None or "-march=native" not in native.flags:
+        pytest.skip("the compiler does not know this processor")
+    for flags, forbidden, size in (
+        ({"avx", "avx512f"}, "", 64), ({"avx", "avx512f"}, "-O2 -mno-avx512f", 32), ({"avx"}, "", 32),
+        ({"avx", "avx512f"}, "-mno-avx", 16), (set(), "", 16),
+    ):  # fmt: skip
+        monkeypatch.setattr(compilers, "processor_flags", lambda flags=flags: frozenset(flags))
+        with tg.config.change_flags(cflags=forbidden):
+            assert compilers.vector_bytes() == size
 
 
 def test_f66_images_gradients_by_winograd(rng):

@@ -127,7 +127,9 @@ static TG_CONV void tg_conv_pad_$N(void *context, int64_t begin, int64_t end, in
                     if (s == 1 && z->xs[4] == 1) {
                         const int64_t size = (last - first) * sizeof *row;
                         if (size > 0) __builtin_memcpy(row + first, from + first + shift, size);
-                    } else
+                    } else if (s == 2 && z->xs[4] == 1) /* which compilers make vectors of */
+                        for (int64_t j = first; j < last; j++) row[j] = from[2 * j + shift];
+                    else
                         for (int64_t j = first; j < last; j++) row[j] = from[(j * s + shift) * z->xs[4]];
                     for (int64_t j = last; j < z->pw; j++) row[j] = 0;
                 }
