@@ -6,6 +6,7 @@ from typing import Any
 
 import termgraph.tensor as T
 from termgraph.rules.formulas import formula
+from termgraph.tensor.lengths import length
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.convolution import convolve_lines, correlate_lines
@@ -48,3 +49,9 @@ def lines_inputs(w: Any, g: Any, ns: list) -> Any:
 def lines_weights(x: Any, g: Any, ks: list) -> Any:
     """The gradient of a filter: the line moved along the cotangent."""
     return _as_image(_of_lines(correlate_lines, g[0, 0], x[0, 0])[::-1], ks[0])
+
+
+@formula
+def as_rows(x: Any) -> Any:
+    """The rows of all matrices of a batch, one below the other."""
+    return x.reshape([length(x, 0) * length(x, 1), length(x, 2)])

@@ -18,6 +18,7 @@ from termgraph.rules import (
     seg,
 )
 from termgraph.rules.constant_guards import ascending
+from termgraph.rules.shape_facts import kept_as_bound
 from termgraph.terms.ops.elementwise import abs_, clip, maximum, minimum
 
 INF = float("inf")
@@ -80,3 +81,9 @@ def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: U
     yield rule("max_clip",       maximum(clip(u, j, k), j),                      clip(u, j, k),
                                  ascending(j, k))
     yield rule("min_clip",       minimum(clip(u, j, k), k),                      clip(u, j, k))
+
+
+@ruleset("specialize")
+def bounded(w: Float):
+    # the sign of what a product gives is that of its bound, which the next product reads: only that is kept
+    yield rule("sign",           w > 0,                                          maximum(w, 0) > 0, kept_as_bound(w))

@@ -1,7 +1,21 @@
 """Products of vectors and matrices in the cheapest order, without matrices that are mostly zeros or of rank one, and
 sums of products as the matrix products they are."""
 
-from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_dtype, this
+from termgraph.rulelib._formulas_lines import as_rows
+from termgraph.rules import (
+    Inexact,
+    Matrix,
+    Vector,
+    agree,
+    finite,
+    needed_once,
+    param,
+    rule,
+    ruleset,
+    same_dtype,
+    same_rank,
+    this,
+)
 from termgraph.rules.constant_guards import Unit
 from termgraph.rules.shape_facts import cheaper_left, cheaper_right, same_length, single, stored
 from termgraph.rules.type_facts import meet_in
@@ -118,3 +132,9 @@ def sums_of_products(x: Inexact & Matrix, y: Inexact & Matrix, v: Inexact & Vect
                                          axis=(3,), dtype=d),
                                      matmul(t, dimshuffle(s, order=(0, 2, 1))),
                                      agree(t, 2, s, 2), same_dtype(this, t), assumes=["finite", "reassoc"])
+
+    # of batches: one product of all their rows
+    yield rule("batches",       sum_(matmul(dimshuffle(t, order=(0, 2, 1)), s), axis=(0,), dtype=d),
+                                dot(dimshuffle(as_rows(t), order=(1, 0)), as_rows(s)),
+                                agree(t, 0, s, 0), needed_once(matmul(dimshuffle(t, order=(0, 2, 1)), s)),
+                                same_rank(t, s), same_dtype(this, t), assumes=["finite", "reassoc"])

@@ -36,10 +36,17 @@ class Uses:
 
     def once(self, t: AnyTerm) -> bool:
         """Whether at most one place of the graph uses the term."""
+        return self._counts().get(t, 1) <= 1
+
+    def by(self, t: AnyTerm) -> int | None:
+        """How many places of the graph use the term; None if no run is going on."""
+        return self._counts().get(t, 0) if self.roots else None
+
+    def _counts(self) -> dict[Any, int]:
         counts = self.counts
         if counts is None:
             counts = self.counts = self._count()
-        return counts.get(t, 1) <= 1
+        return counts
 
     def size(self) -> int:
         """How many nodes the graph has; a few more once some were replaced."""
@@ -76,4 +83,4 @@ def nodes_of(roots: Sequence[Any]) -> list[Any]:
 
 
 USES = Uses()  # of the run that holds the compile lock
-used_once = USES.once
+used_once, used_by = USES.once, USES.by

@@ -6,6 +6,9 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from termgraph.rules.clients import used_by
 from termgraph.rules.facts import positive_definite, symmetric
 from termgraph.rules.fit import length_of
 from termgraph.rules.goals import goal
@@ -13,11 +16,11 @@ from termgraph.terms import build, facts
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import cast, mul
+from termgraph.terms.ops.elementwise import add, cast, maximum, mul
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.linalg import cholesky, expm, inv
 from termgraph.terms.ops.shaping import alloc, shape_i
-from termgraph.terms.term import Lit
+from termgraph.terms.term import Const, Lit, mk2
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
@@ -182,6 +185,30 @@ def stored(x: AnyTerm) -> bool:
     return x.op in (INPUT, ARG, CONST) or x.op.kind == "linalg"
 
 
+PRODUCTS = ("linalg", "conv", "conv_routine")
+
+
+@goal("i", fact=True)
+def kept_as_bound(x: AnyTerm) -> bool:
+    """`x` is a product and what is added to it, and beside comparisons only `maximum(x, 0)` reads it.
+
+    The product then need not be kept for them. (Outside of a graph nothing is known of who reads what.)
+    """
+    uses = used_by(x)
+    if uses is None:
+        return True
+    terms = x.args if x.op is add else (x,)
+    products = [a for a in terms if a.op.kind in PRODUCTS]
+    if uses != 2 or len(products) != 1 or not all(stored(a) for a in terms if a is not products[0]):
+        return False
+    zero = Const(np.asarray(0, x.type.np_dtype))
+    bounds = mk2(maximum, x, zero), mk2(maximum, zero, x)
+    return any(map(used_by, bounds)) and (x is products[0] or used_by(products[0]) == 1)
+
+
+kept_as_bound.counts_clients = True
+
+
 def increasing_ops() -> frozenset[Any]:
     """The operators that are declared to be monotone, in direction 1."""
     return _increasing(facts.version())
@@ -200,6 +227,6 @@ def increasing(f: Op) -> bool:
 
 __all__ = [
     "along_one", "cheaper_left", "cheaper_right", "constant_along", "count_along", "increasing", "increasing_ops",
-    "leading", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square", "stored",
-    "takes", "unknown_along",
+    "kept_as_bound", "leading", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square",
+    "stored", "takes", "unknown_along",
 ]  # fmt: skip

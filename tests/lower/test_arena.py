@@ -93,7 +93,9 @@ def test_a_program_in_which_rooms_would_waste():
     outputs = [(h * h).sum(), *tg.grad((h * h).sum(), weights)]
     f = tg.function([x], outputs, mode=tg.Mode(linker="c"))
     plan = f.memory(value)
-    assert len(plan.rooms) == 1 and plan.peak <= 1.1 * max(plan.alive)
+    own = [a for a in plan.arrays if a.room is not None]  # the others are results, or lie in them
+    alive = [sum(a.nbytes for a in own if a.first <= k <= a.last) for k in range(len(plan.steps))]
+    assert len(plan.rooms) == 1 and plan.temporaries <= 1.02 * max(alive)
     plain = tg.function([x], outputs, mode=tg.Mode(linker="py"))
     for a, b in zip(f(value), plain(value), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=1e-3)

@@ -24,6 +24,10 @@ def column(v):
     return T.dimshuffle(v, 0, "x")
 
 
+def rows(t):
+    return t.reshape([t.shape[0] * t.shape[1], t.shape[2]])
+
+
 def solved(a, b, **how):
     return T.dimshuffle(L.solve(a, column(b), **how), 0)
 
@@ -64,6 +68,10 @@ DOTS = {
     "sums_of_products.matrices": (lambda x, y: T.sum(x[:, :, None] * y[None], axis=1), lambda x, y: x @ y),
     "sums_of_products.transposed": (lambda x, y: T.sum(x[:, None, :] * y[None], axis=2), lambda x, y: x @ y.T),
     "sums_of_products.columns": (lambda x, y: T.sum(x[:, :, None] * y[:, None, :], axis=0), lambda x, y: x.T @ y),
+    "sums_of_products.batches": (
+        lambda t: T.sum(T.matmul(T.dimshuffle(t, 0, 2, 1), t), axis=0),
+        lambda t: rows(t).T @ rows(t),
+    ),
     "sums_of_products.batched": (lambda t, s: T.sum(t[:, :, :, None] * s[:, None], axis=2), T.matmul),
     "sums_of_products.batched_transposed": (
         lambda t: T.sum(t[:, :, None, :] * t[:, None], axis=3),

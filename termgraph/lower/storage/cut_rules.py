@@ -18,6 +18,7 @@ from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf, values
 from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.shaping import reshape
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -100,9 +101,18 @@ def _matrix(s: Storage, a: AnyTerm, outer: list[Var], ndim: int) -> Operand | No
 
 
 def _to_store(s: Storage, a: AnyTerm) -> AnyTerm:
-    """What has to be stored so that a product can read `a`: of a transposed array the array itself."""
-    behind = shuffled(a)
-    return a if behind in s.cuts or behind.op in (ARG, CONST) else behind
+    """What has to be stored so that a product can read `a`: what it is a view of, which others may read as well.
+
+    If that lies badly, all but the reshaping.
+    """
+    first = a
+    while first.op.family in (dimshuffle, reshape):
+        first = first.args[0]
+    second = shuffled(a)
+    while second.op is reshape:
+        second = second.args[0]
+    has_place = [b in s.cuts or b.op in (ARG, CONST) for b in (first, second)]
+    return a if all(has_place) else second if has_place[0] else first
 
 
 def shuffled(a: AnyTerm) -> AnyTerm:
