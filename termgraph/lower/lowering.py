@@ -272,26 +272,31 @@ def planned(value: Scheduled) -> Planned:
     may = region.target.reuses_memory and region.in_place
     taken = {*value.modes, *value.finished.values()}
     hosts = [b for b in targets_of(value.lowered).values() if may and b not in taken]
-    found = _by_size(value.nodes, temps, hosts) if len(temps) >= MANY_TEMPS else None
-    plain = Planned(value, found or rooms_of(value.nodes, temps, hosts))
+    plain = _by_size(value, temps, hosts) if len(temps) >= MANY_TEMPS else None
+    plain = plain or Planned(value, rooms_of(value.nodes, temps, hosts))
     return plain if region.memory_limit is None else _limited(plain, temps, hosts, region.memory_limit)
 
 
-def _by_size(nodes: list[Node], temps: list[Buf], hosts: list[Buf]) -> Rooms | None:
-    """One room, in which large arrays choose their offsets first; None if their sizes are not known."""
+def _by_size(value: Scheduled, temps: list[Buf], hosts: list[Buf]) -> Planned | None:
+    """One room, in which large arrays choose first, and the order that lowers it; None: sizes are not known."""
     try:
-        st = of_sizes.Statements(nodes, temps, hosts)
-        found: Rooms = of_sizes.rooms_by_size(st, st.lives(st.all))
-        return found
+        st = of_sizes.Statements(value.nodes, temps, hosts)
+        found = of_sizes.ordered(st, _results(value))
+        return Planned(value if found.order is st.all else replace(value, nodes=found.nodes), found.rooms)
     except of_sizes.UnknownLength:
         return None
+
+
+def _results(value: Scheduled) -> int:
+    """The bytes of results with memory of their own; UnknownLength if they are not known."""
+    return sum(of_sizes.size_of(b) for b in targets_of(value.lowered).values() if b not in value.modes)
 
 
 def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | float) -> Planned:
     """The plan within its limit: statements in another order, some of them twice."""
     value = plain.scheduled
     try:
-        results = sum(of_sizes.size_of(b) for b in targets_of(value.lowered).values() if b not in value.modes)
+        results = _results(value)
         whole = results + of_sizes.bytes_of(plain.places)
         most = int(limit * whole) if isinstance(limit, float) else limit
         if whole <= most:

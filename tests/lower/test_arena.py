@@ -12,6 +12,7 @@ from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.lower import lowering
 from termgraph.lower.lengths.polynomials import poly
 from termgraph.lower.memory import arena as arena_room
+from termgraph.lower.memory import limit
 from termgraph.lower.memory.arena import ALIGNED, Held, arena
 from termgraph.lower.memory.plan import LINE, Life
 from termgraph.lower.push.kernel import Buf
@@ -156,3 +157,29 @@ def test_small_programs_with_offsets(build, where, monkeypatch):
                 got = [np.asarray(v) for v in tg.function([x], outputs)(value)]
     for a, b in zip(got, want, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=1e-4)
+
+
+def test_what_is_needed_late_is_computed_late(monkeypatch):
+    """A large array beside a long way is not alive meanwhile; values are the same bits."""
+    rng, x = np.random.default_rng(0), T.tensor("x", dtype="float32", shape=(256, 32))
+    value = rng.standard_normal((256, 32), "float32")
+
+    def weigh(*shape):
+        return tg.shared(rng.standard_normal(shape, "float32") / 8)
+
+    wide, h = x @ weigh(32, 512), x
+    for _ in range(4):
+        h = T.tanh(T.tanh(h @ weigh(32, 512)) @ weigh(512, 32))
+    outputs = [(T.tanh(h @ weigh(32, 512)) * T.tanh(wide)).max(axis=1)]
+    found = []
+    for share in (1, limit.LOWER):  # an order that needs nothing at all would be asked for, or the usual
+        monkeypatch.setattr(limit, "LOWER", share)
+        with tg.config.change_flags({"cache.programs": False}):
+            f = tg.function([x], outputs, mode=tg.Mode(linker="c"))
+        nodes = f.stage("schedule").nodes, f.stage("memory").scheduled.nodes
+        assert set(nodes[0]) == set(nodes[1]) and (nodes[0] == nodes[1]) == (share == 1)
+        found.append((f.memory().peak, f(value)))
+    (plain, want), (later, got) = found
+    assert later < 0.75 * plain
+    for a, b in zip(got, want, strict=True):
+        assert np.array_equal(a, b)

@@ -133,6 +133,9 @@ def bytes_of(found: Rooms) -> int:
 
 
 # ---------------------------------------------------------------------- the search
+LOWER = 64  # another order is taken if it needs less by more than a share of that
+
+
 @record(frozen=True)
 class Fitted:
     """An order of statements, some of which occur twice, with rooms and their bytes."""
@@ -147,10 +150,24 @@ class Fitted:
         return [s.node for s in self.order]
 
 
-def fitted(st: Statements, order: Sequence[Statement]) -> Fitted:
+def fitted(st: Statements, order: list[Statement], lives: Lives | None = None) -> Fitted:
     """An order with its rooms."""
-    rooms = rooms_by_size(st, st.lives(order))
-    return Fitted(list(order), rooms, bytes_of(rooms))
+    rooms = rooms_by_size(st, lives or st.lives(order))
+    return Fitted(order, rooms, bytes_of(rooms))
+
+
+def ordered(st: Statements, results: int) -> Fitted:
+    """The statements as they are, or later where that lowers what a call holds, `results` included."""
+    lives = st.lives(st.all)
+    plain = fitted(st, st.all, lives)
+    less = (plain.nbytes + results) // LOWER
+    if plain.nbytes <= less or (order := late(st)) == st.all:
+        return plain
+    new, count = st.lives(order), len(order)
+    if st.alive(new, count).max() >= st.alive(lives, count).max() - less:
+        return plain
+    later = fitted(st, order, new)
+    return later if later.nbytes < plain.nbytes - less else plain
 
 
 def within(nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf], limit: int) -> Fitted:
@@ -169,18 +186,50 @@ def within(nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf]
 
 def late(st: Statements) -> list[Statement]:
     """The statements, those moved to the first one that needs them whose results are larger than what they end."""
-    order = list(st.all)
+    line = _Line(st.all)
+    readers: dict[Buf, list[Statement]] = {}
+    for s in st.all:
+        for b in s.reads:
+            readers.setdefault(b, []).append(s)
+    ends = st.all[st.final : st.final + 1]
     for s in reversed(st.all):
         if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
             continue
-        at = order.index(s)
-        users = (k for k in range(at + 1, len(order)) if any(b in order[k].reads for b in s.writes))
-        to = min(next(users, at + 1), st.final)
-        lives = st.lives(order)
-        ended = sum(st.sizes[b] for b in s.reads if lives[b][-1].last == at)
-        if to > at + 1 and sum(st.sizes[b] for b in s.writes) > ended:
-            order[at:to] = [*order[at + 1 : to], s]
-    return order
+        users = [x for b in s.writes for x in readers.get(b, ()) if x is not s]
+        if users:
+            to = min([*users, *ends], key=line.place)
+            ended = sum(st.sizes[b] for b in s.reads if max(readers[b], key=line.place) is s)
+            if sum(st.sizes[b] for b in s.writes) > ended:
+                line.move(s, to)
+    return line.all()
+
+
+class _Line:
+    """Statements in a line, in which one is moved without looking at the others."""
+
+    def __init__(self, order: Sequence[Statement]) -> None:
+        self.places = {s: float(k) for k, s in enumerate(order)}
+        self.place = self.places.__getitem__
+        self.before: dict[Statement, Statement | None] = dict(zip(order, [None, *order]))
+        self.behind: dict[Statement | None, Statement | None] = dict(zip([None, *order], [*order, None]))
+
+    def move(self, s: Statement, to: Statement) -> None:
+        """Right before another one, if there is a number left for the place between."""
+        neighbour = self.before[to]
+        low, high = -1.0 if neighbour is None else self.place(neighbour), self.place(to)
+        if neighbour is s or not low < (between := (low + high) / 2) < high:
+            return
+        before, behind = self.before[s], self.behind[s]
+        self.behind[before] = behind
+        if behind is not None:
+            self.before[behind] = before
+        neighbour = self.before[to]
+        self.behind[neighbour] = self.before[to] = s
+        self.before[s], self.behind[s], self.places[s] = neighbour, to, between
+
+    def all(self) -> list[Statement]:
+        """From the first to the last."""
+        return sorted(self.places, key=self.place)
 
 
 def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
@@ -269,4 +318,4 @@ def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
     return found
 
 
-__all__ = ["Fitted", "Statements", "UnknownLength", "bytes_of", "size_of", "within"]
+__all__ = ["Fitted", "Statements", "UnknownLength", "bytes_of", "ordered", "size_of", "within"]
