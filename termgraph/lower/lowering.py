@@ -17,8 +17,9 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
-from termgraph.lower.memory.plan import Rooms, loads, rooms_of, update_modes, writes
+from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
 from termgraph.lower.memory.strides import Kinds
+from termgraph.lower.memory.updates import early_updates, update_modes
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
 from termgraph.lower.push.kernel import Buf
@@ -48,6 +49,7 @@ class Target:
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
     writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
     temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
+    `early_updates`: new values of variables may be written before the end.
     """
 
     products: tuple[str, ...] = tuple(BLAS_DTYPES)
@@ -58,6 +60,7 @@ class Target:
     rows_in_loops: bool = False
     whole_updates: bool = False
     reuses_memory: bool = False
+    early_updates: bool = False
 
 
 @record(frozen=True)
@@ -255,7 +258,7 @@ def scheduled(value: Lowered) -> Scheduled:
     if target.ahead is not None and value.region.fuse:
         nodes, gone = products_ahead(nodes, temps, target.ahead)
         temps = [b for b in temps if b not in gone]
-    nodes, modes = _updates_last(nodes, [pair for _, pair in replaceable(value)], target.whole_updates)
+    nodes, modes = _with_updates(value, nodes, temps)
     finished: dict[Buf, Buf] = {}
     if target.epilogues is not None and value.region.fuse:
         fixed = [b for k, b in targets_of(value).items() if k in dict(value.region.replaced)]
@@ -280,11 +283,16 @@ def planned(value: Scheduled) -> Planned:
 def _by_size(value: Scheduled, temps: list[Buf], hosts: list[Buf]) -> Planned | None:
     """One room, in which large arrays choose first, and the order that lowers it; None: sizes are not known."""
     try:
-        st = of_sizes.Statements(value.nodes, temps, hosts)
+        st = of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value))
         found = of_sizes.ordered(st, _results(value))
         return Planned(value if found.order is st.all else replace(value, nodes=found.nodes), found.rooms)
     except of_sizes.UnknownLength:
         return None
+
+
+def _overwritten(value: Scheduled) -> dict[Buf, Buf]:
+    """Old values of variables with the new ones that are written over them."""
+    return {old: new for _, (old, new) in replaceable(value.lowered) if new in value.modes} if value.modes else {}
 
 
 def _results(value: Scheduled) -> int:
@@ -301,7 +309,7 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
         most = int(limit * whole) if isinstance(limit, float) else limit
         if whole <= most:
             return plain
-        found = of_sizes.within(value.nodes, temps, hosts, most - results)
+        found = of_sizes.within(of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value)), most - results)
     except of_sizes.UnknownLength as unknown:
         t = value.lowered.statements.stored.get(unknown.args[0])
         what = "a result" if t is None else one_line(t, 60)
@@ -366,6 +374,29 @@ def replaceable(value: Lowered) -> list[tuple[int, tuple[Buf, Buf]]]:
         if (new.dtype, new.shape, new.strides) == (old.dtype, old.shape, old.strides):
             found.append((k, (old, new)))
     return found
+
+
+def _with_updates(value: Lowered, nodes: list[Node], temps: list[Buf]) -> tuple[list[Node], dict[Buf, str]]:
+    """The tree with new values of variables written over the old ones, at its end or where that needs less memory."""
+    target, pairs = value.region.target, [pair for _, pair in replaceable(value)]
+    last, modes = _updates_last(nodes, pairs, target.whole_updates)
+    early = early_updates(nodes, pairs) if target.early_updates and len(temps) >= MANY_TEMPS else None
+    if early is None:
+        return last, modes
+    try:
+        sizes = {b: of_sizes.size_of(b) for b in targets_of(value).values()}
+        now, then = (
+            of_sizes.most_alive(order, temps) + sum(n for b, n in sizes.items() if b not in written)
+            for order, written in ((last, modes), (early.order, early.modes))
+        )
+    except of_sizes.UnknownLength:
+        return last, modes
+    if then >= now - now // of_sizes.LOWER:
+        return last, modes
+    for n in nodes:
+        if isinstance(n, (Kernel, Call)):
+            n.final = n in early.finals
+    return early.order, early.modes
 
 
 def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) -> tuple[list[Node], dict[Buf, str]]:

@@ -167,11 +167,10 @@ def test_any_statements_may_run_again_at_any_later_place(seed, monkeypatch):
     """What the search may choose from: programs with repetitions drawn at random give equal values."""
     rng = np.random.default_rng(seed)
 
-    def drawn(nodes, temps, hosts, bytes_):
-        st = limit.Statements(nodes, temps, hosts)
+    def drawn(st, bytes_):
         order = list(st.all)
         for _ in range(12):
-            lives, k = st.lives(order), int(rng.integers(1, min(len(order), st.final)))
+            lives, k = st.lives(order), int(rng.integers(1, len(order)))
             b = sorted(st.temps & set(lives), key=lambda b: b.name)[int(rng.integers(len(st.temps & set(lives))))]
             if lives[b][0].last >= k:
                 continue

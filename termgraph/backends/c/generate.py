@@ -162,7 +162,9 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
     return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
-QUICK_TARGET = Target(epilogues=finish_products, row_tiles=True, reuses_memory=True, rows_in_loops=True)
+QUICK_TARGET = Target(
+    epilogues=finish_products, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True
+)
 TARGET = replace(QUICK_TARGET, ahead=_made_ahead)
 
 

@@ -15,7 +15,8 @@ from termgraph.lower.loops.choices import choose
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Carried, Node, Repeat, Rows
 from termgraph.lower.memory.operand_places import View, is_dense, place_of, view_of
-from termgraph.lower.memory.plan import share_room, update_modes, writes
+from termgraph.lower.memory.plan import share_room, writes
+from termgraph.lower.memory.updates import update_modes
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage.cut_rules import is_matrix, shuffled
 from termgraph.lower.storage.policy import Statements, Storage, cut_rule

@@ -157,6 +157,11 @@ class Call(Node):
 
 
 @record(eq=False)
+class Quiet(Node):
+    """From here on nothing is interrupted, because new values are written over old ones."""
+
+
+@record(eq=False)
 class Carried:
     """A value that goes from step to step: the body reads it as `leaf`, which begins as the operand `init`.
 
@@ -350,4 +355,6 @@ def _headline(n: Node) -> str:
         return f"choose by {n.condition!r:.100}"
     if isinstance(n, Repeat):
         return f"repeat {n.steps!r} times" + (f" until {n.stop}" if n.stop else "")
+    if isinstance(n, Quiet):
+        return "from here on without interruption"
     return f"branch {getattr(n, 'term', n)!r:.100}"

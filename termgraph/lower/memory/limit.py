@@ -6,7 +6,7 @@ A statement that runs again fills the same buffers with the same values: between
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -14,9 +14,10 @@ import numpy as np
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Reduce, Routine
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine
 from termgraph.lower.memory.arena import Held, arena
 from termgraph.lower.memory.plan import LINE, Life, Rooms, lives_of, loads, writes
+from termgraph.lower.memory.updates import can_fail
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 
@@ -50,7 +51,14 @@ class Statement:
 class Statements:
     """The statements of a tree, who fills each buffer, and how large the temporaries are."""
 
-    def __init__(self, nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        temps: Collection[Buf],
+        hosts: Collection[Buf],
+        replaced: Mapping[Buf, Buf] | None = None,
+    ) -> None:
+        """`replaced` are old values of variables with the new ones that are written over them."""
         self.temps, self.hosts = set(temps), set(hosts)
         self.inside = {r[0]: r[1:] for n in nodes if isinstance(n, Compound) for r in n.rooms}
         self.all = [self._made(n, k) for k, n in enumerate(nodes)]
@@ -59,7 +67,19 @@ class Statements:
             for b in s.writes:
                 self.fillers.setdefault(b, []).append(s)
         self.sizes = {b: max(map(size_of, (b, *self.inside.get(b, ())))) for b in (*self.temps, *self.inside)}
-        self.final = min([s.number for s in self.all if getattr(s.node, "final", False)], default=len(self.all))
+        finals = [s for s in self.all if getattr(s.node, "final", False)]
+        quiet = next((s for s in self.all if isinstance(s.node, Quiet)), None)
+        self.until_quiet = quiet is not None
+        self.border = quiet or next(iter(finals), None)
+        over = {new: s for s in finals for new in writes(s.node)}
+        self.spoiled = {old: over[new] for old, new in (replaced or {}).items() if new in over}
+
+    def stays_before(self, s: Statement) -> list[Statement]:
+        """What a statement must not run after: what is written over its operands, or that nothing may fail any more."""
+        found = [self.spoiled[b] for b, _ in loads(s.node) if b in self.spoiled] if self.spoiled else []
+        border = self.border
+        bound = border is not None and s.number < border.number and not (self.until_quiet and not can_fail(s.node))
+        return [*found, border] if bound and border is not None else found
 
     def _made(self, n: Node, number: int) -> Statement:
         filled = tuple(dict.fromkeys([b for b in writes(n) if b.kind not in INSIDE]))
@@ -86,6 +106,12 @@ class Statements:
                 change[life.first] += size
                 change[life.last + 1] -= size
         return np.cumsum(change[:-1])
+
+
+def most_alive(nodes: Sequence[Node], temps: Collection[Buf]) -> int:
+    """The most bytes of temporaries that are alive at once."""
+    st = Statements(nodes, temps, ())
+    return int(st.alive(st.lives(st.all), len(st.all)).max()) if st.all else 0
 
 
 def size_of(b: Buf) -> int:
@@ -170,9 +196,8 @@ def ordered(st: Statements, results: int) -> Fitted:
     return later if later.nbytes < plain.nbytes - less else plain
 
 
-def within(nodes: Sequence[Node], temps: Collection[Buf], hosts: Collection[Buf], limit: int) -> Fitted:
+def within(st: Statements, limit: int) -> Fitted:
     """The tree in rooms of at most `limit` bytes in all, or as few as were found."""
-    st = Statements(nodes, temps, hosts)
     best = min(fitted(st, st.all), fitted(st, late(st)), key=lambda f: f.nbytes)
     order, limit = best.order, max(limit, st.least())
     while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
@@ -191,13 +216,12 @@ def late(st: Statements) -> list[Statement]:
     for s in st.all:
         for b in s.reads:
             readers.setdefault(b, []).append(s)
-    ends = st.all[st.final : st.final + 1]
     for s in reversed(st.all):
         if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
             continue
         users = [x for b in s.writes for x in readers.get(b, ()) if x is not s]
         if users:
-            to = min([*users, *ends], key=line.place)
+            to = min([*users, *st.stays_before(s)], key=line.place)
             ended = sum(st.sizes[b] for b in s.reads if max(readers[b], key=line.place) is s)
             if sum(st.sizes[b] for b in s.writes) > ended:
                 line.move(s, to)
@@ -241,13 +265,13 @@ def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
     alive = st.alive(lives, len(order))
     peak = int(np.argmax(alive))
     offers: list[tuple[float, int, list[Statement]]] = []
+    places = {s: k for k, s in enumerate(order)}
     for b, at in _idle(st, order, lives, peak):
-        at = min(at, next((k for k, s in enumerate(order) if getattr(s.node, "final", False)), at))
-        chain = _chain(st, lives, b, at, peak)
-        if chain is not None:
-            statements, kept = chain
+        found = _in_time(st, lives, b, at, peak, places)
+        if found is not None:
+            statements, kept, at = found
             gain = st.sizes[b] - kept
-            if gain > 0:
+            if gain > 0 and at > peak:
                 offers.append((-gain * (at - peak) / (1 + sum(s.work for s in statements)), at, statements))
     top = int(alive[peak])
     offers.sort(key=lambda offer: offer[:2])
@@ -271,6 +295,21 @@ def _idle(st: Statements, order: Sequence[Statement], lives: Lives, peak: int) -
                 yield b, k
         if not over:
             return
+
+
+def _in_time(
+    st: Statements, lives: Lives, b: Buf, at: int, peak: int, places: Mapping[Statement, int]
+) -> tuple[list[Statement], int, int] | None:
+    """The statements that fill a buffer anew, bytes that stay alive for them, and the place, `at` or before it."""
+    for _ in range(2):
+        chain = _chain(st, lives, b, at, peak)
+        if chain is None:
+            return None
+        latest = min([at, *[places[x] for s in chain[0] for x in st.stays_before(s)]])
+        if latest == at:
+            return (*chain, at)
+        at = latest
+    return None
 
 
 def _chain(st: Statements, lives: Lives, b: Buf, at: int, peak: int) -> tuple[list[Statement], int] | None:

@@ -1,4 +1,4 @@
-"""The memory plan of a loop tree: temporaries that never live at the same time share room, updates go in place.
+"""The memory plan of a loop tree: temporaries that never live at the same time share room.
 
 Made after scheduling, read off the tree; no term is rewritten for it.
 """
@@ -14,8 +14,8 @@ import numpy as np
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Loop, Node, Write, walk
-from termgraph.lower.push.kernel import INDEX, LOAD, Buf
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Write, walk
+from termgraph.lower.push.kernel import LOAD, Buf
 
 LINE = 64  # bytes of the processor's cache: results begin anywhere, temporaries in them at the next line
 
@@ -196,89 +196,3 @@ class _Guests:
 def _size(b: Buf) -> int | None:
     count = product(b.shape).const
     return None if count is None else count * np.dtype(b.dtype).itemsize
-
-
-@record(eq=False)
-class InPlace:
-    """An update that could be written over the old value: by one statement, after a copy that is then needless."""
-
-    old: Buf
-    new: Buf
-    node: Node
-    copy: Node | None
-
-
-def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
-    """How the new value of a shared variable is stored, given (old, new) buffers, and the tree that does it.
-
-    "overwrite": every element is read before it is written, so both may be one buffer. "accumulate": the same, and the
-    copy of the old value that starts the new one is dropped, because the buffer holds it already. Others are "fresh".
-    Statements that write in place come last and can neither fail nor be interrupted: all updates happen, or none.
-    """
-    uses = Uses(nodes if pairs else ())
-    found = [u for old, new in pairs if (u := _candidate(uses, old, new)) is not None]
-    while True:
-        order = _in_place_last(nodes, found)
-        place = {n: k for k, n in enumerate(order)}
-        bad = [u for u in found if not _reads_in_time(place, uses, u)]
-        if not bad:
-            break
-        found.remove(bad[-1])
-    for u in found:
-        if isinstance(u.node, (Kernel, Call)):
-            u.node.final = True
-    return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
-
-
-def _candidate(uses: Uses, old: Buf, new: Buf) -> InPlace | None:
-    writers = list(dict.fromkeys(uses.writers.get(new, ())))
-    copy = writers[0] if len(writers) == 2 and _copy_of(writers[0], old, new) else None
-    if len(writers) != (2 if copy else 1):
-        return None
-    node = writers[-1]
-    read_later = any(n is not node for b in writes(node) for n in uses.readers.get(b, ()))
-    return None if read_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
-
-
-def _cannot_fail(node: Node) -> bool:
-    """No index from data, no room to be found."""
-    if isinstance(node, Call):
-        return True
-    simple = isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd
-    return simple and not any(isinstance(n, Let) and n.term.op.family is INDEX for n in walk([node]))
-
-
-def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
-    last = {u.node for u in found}
-    gone = {u.copy for u in found}
-    return [n for n in nodes if n not in last and n not in gone] + [n for n in nodes if n in last]
-
-
-def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
-    """Whether the old value is read before it changes, or element by element where it changes."""
-    readers = uses.readers.get(u.old, ())
-    if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
-        return False
-    return u.node not in readers or _in_step(u.node, u.old, u.new)
-
-
-def _copy_of(node: Node, old: Buf, new: Buf) -> bool:
-    """Whether a statement only copies one buffer to the other."""
-    inner = [n for n in walk([node]) if not isinstance(n, (Kernel, Loop))]
-    stores = [n for n in inner if isinstance(n, Write)]
-    if len(stores) != 1 or len(inner) != 2 or stores[0].buf is not new or stores[0].mode != "set":
-        return False
-    value = stores[0].value
-    return value.op.family is LOAD and value.op.params["buf"] is old and value.op.params["offset"] is stores[0].offset
-
-
-def _in_step(node: Node, old: Buf, new: Buf) -> bool:
-    """Whether an iteration reads only that element of `old` that it writes in `new`, and before it is written."""
-    if not isinstance(node, Kernel):
-        return False
-    order = list(walk([node]))
-    found = [k for k, n in enumerate(order) if isinstance(n, Write) and n.buf is new]
-    offsets = {n.offset for n in order if isinstance(n, Write) and n.buf is new}
-    if len(offsets) != 1 or any(p not in offsets for b, p in loads(node) if b is old):
-        return False
-    return not any(isinstance(n, Let) and any(b is old for b, _ in loads(n)) for n in order[found[0] :])

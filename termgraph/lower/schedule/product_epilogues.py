@@ -5,7 +5,7 @@ Read off the loop tree after scheduling; no term is rewritten for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from termgraph.lower.lengths.index import less, nonneg
@@ -25,6 +25,12 @@ def finish_products(
     uses = Uses(nodes)
     shared: dict[Buf, Buf] = {}
     temps, taken = set(temps), set(fixed)
+    place = {n: k for k, n in enumerate(nodes)}
+
+    def between(call: Node, kernel: Node) -> Iterator[bool]:
+        """Which statements write a new value over an old one, which the product may read."""
+        return (getattr(n, "final", False) for n in nodes[place[call] : place[kernel]])
+
     for call in nodes:
         if not isinstance(call, Call) or call.buf not in temps or call.options["beta"]:
             continue
@@ -32,11 +38,11 @@ def finish_products(
         kernel = users[0] if len(users) == 1 else None
         if not isinstance(kernel, Kernel) or not isinstance(kernel.node, Loop) or kernel.final:
             continue
-        place = _place(kernel, call.buf, uses, taken)
-        if place is not None:
-            shared[call.buf] = place
-            taken.add(place)
-        if _item_by_item(kernel, call):
+        room = _place(kernel, call.buf, uses, taken)
+        if room is not None:
+            shared[call.buf] = room
+            taken.add(room)
+        if _item_by_item(kernel, call) and not any(between(call, kernel)):
             inner = replace(call, options={**call.options, "around": 1})
             kernel.node.body.insert(0, inner)
             changed(kernel)

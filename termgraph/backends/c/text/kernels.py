@@ -41,6 +41,7 @@ from termgraph.lower.loops.tree import (
     Let,
     Loop,
     Node,
+    Quiet,
     Reduce,
     Repeat,
     Routine,
@@ -130,6 +131,8 @@ class KernelWriter:
                 p.body([n])
                 if n.term in p.inline or n.term not in p.text:
                     p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
+            elif isinstance(n, Quiet):
+                p.add("st->poll = 0; /* from here on new values are written: nothing is interrupted */")
             else:
                 p.node(n)
             if not isinstance(n, (Kernel, Call, Compound)):

@@ -1,0 +1,194 @@
+"""New values of variables in the memory of the old ones: which can be, and when they are written.
+
+Read off the tree; no term is rewritten for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from termgraph._records import record
+from termgraph.lower.lengths.index import values
+from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Quiet, Row, Write, walk
+from termgraph.lower.memory.plan import Uses, loads, writes
+from termgraph.lower.push.kernel import INDEX, LOAD, Buf
+from termgraph.lower.push.kernel import kids as operands_of
+from termgraph.lower.schedule.cost import work
+
+# Work after the first early update, which cannot be interrupted: at most ten seconds, mostly less than one.
+LONGEST = 3 * 10**10
+
+
+@record(eq=False)
+class InPlace:
+    """An update that could be written over the old value: by one statement, after a copy that is then needless."""
+
+    old: Buf
+    new: Buf
+    node: Node
+    copy: Node | None  # a statement that does it, beside other things perhaps
+
+
+def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
+    """How the new value of a shared variable is stored, given (old, new) buffers, and the tree that does it.
+
+    "overwrite": every element is read before it is written, so both may be one buffer. "accumulate": the same, and the
+    copy of the old value that starts the new one is dropped, because the buffer holds it already. Others are "fresh".
+    Statements that write in place come last and can neither fail nor be interrupted: all updates happen, or none.
+    """
+    uses = Uses(nodes if pairs else ())
+    found = [u for old, new in pairs if (u := _candidate(uses, old, new)) is not None]
+    while True:
+        order = _in_place_last(nodes, found)
+        place = {n: k for k, n in enumerate(order)}
+        bad = [u for u in found if not _reads_in_time(place, uses, u)]
+        if not bad:
+            break
+        found.remove(bad[-1])
+    for u in found:
+        if isinstance(u.node, (Kernel, Call)):
+            u.node.final = True
+    return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
+
+
+def _candidate(uses: Uses, old: Buf, new: Buf, alone: bool = True) -> InPlace | None:
+    """`alone`: the statement that copies the old value must do nothing else."""
+    writers = list(dict.fromkeys(uses.writers.get(new, ())))
+    copy = writers[0] if len(writers) == 2 and _copies(writers[0], old, new, alone) else None
+    if len(writers) != (2 if copy else 1):
+        return None
+    node = writers[-1]
+    read_later = any(n is not node for b in writes(node) for n in uses.readers.get(b, ()))
+    return None if read_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
+
+
+def _cannot_fail(node: Node) -> bool:
+    """No index from data, no room to be found."""
+    if isinstance(node, Call):
+        return True
+    simple = isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd
+    return simple and not any(isinstance(n, Let) and n.term.op.family is INDEX for n in walk([node]))
+
+
+def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
+    last = {u.node for u in found}
+    gone = {u.copy for u in found}
+    return [n for n in nodes if n not in last and n not in gone] + [n for n in nodes if n in last]
+
+
+def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
+    """Whether the old value is read before it changes, or element by element where it changes."""
+    readers = uses.readers.get(u.old, ())
+    if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
+        return False
+    return u.node not in readers or _in_step(u.node, u.old, u.new)
+
+
+def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
+    """Whether a statement copies one buffer to the other, in plain loops (`alone`: and does nothing else)."""
+    inner = [n for n in walk([node]) if not isinstance(n, (Kernel, Loop))]
+    stores = [n for n in inner if isinstance(n, Write) and n.buf is new]
+    if len(stores) != 1 or stores[0].mode != "set" or (alone and len(inner) != 2):
+        return False
+    if not isinstance(node, Kernel) or not all(isinstance(n, (Let, Write)) for n in inner):
+        return False
+    value = stores[0].value
+    return value.op.family is LOAD and value.op.params["buf"] is old and value.op.params["offset"] is stores[0].offset
+
+
+def _in_step(node: Node, old: Buf, new: Buf) -> bool:
+    """Whether an iteration reads only that element of `old` that it writes in `new`, and before it is written."""
+    if not isinstance(node, Kernel):
+        return False
+    order = list(walk([node]))
+    found = [k for k, n in enumerate(order) if isinstance(n, Write) and n.buf is new]
+    offsets = {n.offset for n in order if isinstance(n, Write) and n.buf is new}
+    if len(offsets) != 1 or any(p not in offsets for b, p in loads(node) if b is old):
+        return False
+    return not any(isinstance(n, Let) and any(b is old for b, _ in loads(n)) for n in order[found[0] :])
+
+
+# ---------------------------------------------------------------------- early
+@record(frozen=True)
+class Early:
+    """An order in which new values are written as soon as nothing reads the old ones, and how."""
+
+    order: list[Node]
+    modes: dict[Buf, str]
+    finals: Collection[Node]  # what writes them
+
+
+def early_updates(nodes: Sequence[Node], pairs: Sequence[tuple[Buf, Buf]]) -> Early | None:
+    """New values written before the end: what they are computed from then dies. None: there are none.
+
+    After the first of them nothing can fail, and nothing is interrupted (`Quiet`): all updates happen, or none.
+    """
+    uses = Uses(nodes if pairs else ())
+    found = [u for old, new in pairs if (u := _candidate(uses, old, new, alone=False)) is not None]
+    found = [u for u in found if u.node not in uses.readers.get(u.old, ()) or _in_step(u.node, u.old, u.new)]
+    finals = {u.node for u in found}
+    found = [u for u in found if not any(n in finals and n is not u.node for n in uses.readers.get(u.old, ()))]
+    if {u.node for u in found} != finals or not found:
+        return None
+    place = {n: k for k, n in enumerate(nodes)}
+    first = _never_fails_from(nodes)
+    at = {n: max(place[n], first) for n in finals}
+    for u in found:
+        at[u.node] = max([at[u.node], *[place[n] for n in uses.readers.get(u.old, ()) if n is not u.node]])
+    needless: dict[Node, set[Buf]] = {}
+    for u in found:
+        if u.copy is not None:
+            needless.setdefault(u.copy, set()).add(u.new)
+    order: list[Node] = []
+    for n in sorted(nodes, key=lambda n: (at.get(n, place[n]), n in finals, place[n])):
+        left = _without(n, needless[n]) if n in needless else n
+        order += [] if left is None else [left]
+    quiet = min(order.index(n) for n in finals)
+    order.insert(quiet, Quiet())
+    return Early(order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}, finals)
+
+
+def _never_fails_from(nodes: Sequence[Node]) -> int:
+    """The number of the first statement from which on none can fail, and all take little time."""
+    left = LONGEST
+    for k in range(len(nodes) - 1, -1, -1):
+        cost = work([nodes[k]]).const
+        if cost is None or cost > left or can_fail(nodes[k]):
+            return k + 1
+        left -= cost
+    return 0
+
+
+def can_fail(node: Node) -> bool:
+    """Whether a statement checks an index, or needs memory that there may be too little of."""
+    if isinstance(node, Call):
+        return node.name not in ("gemm", "gemv") or any(n.const is None for n in node.sizes)
+    if not isinstance(node, (Kernel, Let, Write, Quiet)):
+        return True
+    return any(isinstance(n, Row) or (isinstance(n, Let) and n.term.op.family is INDEX) for n in walk([node]))
+
+
+def _without(n: Node, gone: Collection[Buf]) -> Node | None:
+    """A statement in plain loops without what it writes to some buffers; None if nothing is left."""
+    if isinstance(n, Kernel):
+        inner = _without(n.node, gone)
+        return None if inner is None else Kernel(inner, n.parallel, n.final)
+    if isinstance(n, Write):
+        return None if n.buf in gone else n
+    if not isinstance(n, Loop):
+        return n
+    body = [left for x in n.body if (left := _without(x, gone)) is not None]
+    read = {t for x in walk(body) for t in _reads(x)}
+    body = [x for x in body if not isinstance(x, Let) or x.term in read]
+    return replace(n, body=body) if body else None
+
+
+def _reads(n: Node) -> Sequence[object]:
+    if isinstance(n, Let):
+        offset = n.term.op.params["offset"] if n.term.op.family is LOAD else None
+        return (*operands_of(n.term), *(values(offset) if offset is not None else ()))
+    return (n.value, *values(n.offset)) if isinstance(n, Write) else ()
+
+
+__all__ = ["Early", "can_fail", "early_updates", "update_modes"]
