@@ -155,6 +155,29 @@ def panels_forward(f: Any, x: Any, w: Any) -> Any:
 
 
 @formula
+def dnn_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution by cuDNN; what it does not know, by panels."""
+    return conv_panels.bind(**_in_library(f, lengths(x)[2:], lengths(w)[2:]))(x, w)
+
+
+@formula
+def dnn_inputs(f: Any, w: Any, g: Any, ns: list) -> Any:
+    """The images' gradient by cuDNN."""
+    return conv_spread.bind(**_in_library(f, integers(ns), lengths(w)[2:]))(w, g, *ns)
+
+
+@formula
+def dnn_weights(f: Any, x: Any, g: Any, ks: list) -> Any:
+    """The filters' gradient by cuDNN."""
+    return conv_taps.bind(**_in_library(f, lengths(x)[2:], integers(ks)))(x, g, *ks)
+
+
+def _in_library(f: Any, image: list, taps: list) -> dict:
+    """The parameters of a routine that a library is asked for first."""
+    return {**_in_numbers(f, image, taps), "algo": "cudnn"}
+
+
+@formula
 def winograd_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution by Winograd's algorithm."""
     return conv_winograd.bind(**_in_numbers(f, lengths(x)[2:], lengths(w)[2:]))(x, w)

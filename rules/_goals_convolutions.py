@@ -14,8 +14,9 @@ from termgraph.terms.ops.conv_prices import fits_winograd, prices
 from termgraph.terms.ops.convolution import padding, reach
 from termgraph.terms.term import mk, mk2
 
-ROUTINES = ("panels", "winograd")  # ways that are routines of compiled code
-ELSEWHERE = ("device", "host")  # outside of C, where there are none or others
+ROUTINES = ("panels", "winograd", "cudnn")  # ways that are routines of compiled code
+ON_GPU = ("device", "cudnn")  # where panels are kernels of their own
+ELSEWHERE = (*ON_GPU, "host")  # outside of C, where there are none or others
 FEW = 16  # taps, if so many are known, whose gradient has a routine of its own
 
 
@@ -24,11 +25,11 @@ def by(f: Any, way: str) -> bool:
     """A placeholder may be computed this way.
 
     Where there are no routines for convolutions, the algorithm of those that do not name one is "host"; on a GPU it is
-    "device": kernels for what panels know. What Winograd's algorithm does not know, as the gradient of filters, is
-    computed by panels.
+    "device": kernels for what panels know, as is what "cudnn" does not know. What Winograd's algorithm does not know,
+    as the gradient of filters, is computed by panels. The library is used by name only.
     """
     named = f.params["algo"]
-    fits = named in (None, way) or (named, way) in (("winograd", "panels"), ("device", "panels"))
+    fits = named == way or (named is None and way != "cudnn") or (way == "panels" and named in ("winograd", *ON_GPU))
     fits = fits or (named in ELSEWHERE and way not in ROUTINES)
     return bool(fits and not f.params["flip"])
 
@@ -77,7 +78,7 @@ def moves_by_one(f: Any) -> bool:
 @goal("i")
 def steps_without_gaps(f: Any) -> bool:
     """The filters move by more than one somewhere, but nowhere where they have gaps. A GPU's kernels know any steps."""
-    if f.params["algo"] == "device":
+    if f.params["algo"] in ON_GPU:
         return True
     steps = list(zip(f.params["dilation"], f.params["stride"]))
     return any(s != 1 for _, s in steps) and not any(e != 1 and s != 1 for e, s in steps)
@@ -112,7 +113,7 @@ def of_lines(f: Any, x: Any, w: Any) -> bool:
     Windows of two long vectors would be more memory than there is: these are routines that know vectors only.
     """
     p = f.params
-    fits = p["algo"] == "host" or (p["algo"] != "device" and by.modes["ii"](f, "panels"))
+    fits = p["algo"] == "host" or (p["algo"] not in ON_GPU and by.modes["ii"](f, "panels"))
     whole = p["border"] == "full" and p["stride"] == p["dilation"] == (1,) and not p["flip"]
     return fits and whole and all(a.type.shape[:2] == (1, 1) and a.type.kind in "fiuc" for a in (x, w))
 

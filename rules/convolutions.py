@@ -1,15 +1,18 @@
 """How convolutions are computed: each way is one rule, and a query chooses among them.
 
-The tags `conv_winograd` (fewer products for filters of 3x3 and 5x5) and `conv_panels` (products of panels), both
-routines of compiled code, `conv_gemm` (products of matrices), `conv_direct` (sums of products) and `conv_fft` (Fourier
-transforms) include and exclude them; the first in this order that is not excluded is used. A placeholder that no rule
-replaces is computed by its plain meaning, slowly. Rules are tried in the order of their topics' names: that is why
-these are a, b, g, s, t.
+The tags `conv_dnn` (the library cuDNN, on a GPU), `conv_winograd` (fewer products for filters of 3x3 and 5x5) and
+`conv_panels` (products of panels), both routines of compiled code, `conv_gemm` (products of matrices), `conv_direct`
+(sums of products) and `conv_fft` (Fourier transforms) include and exclude them; the first in this order that is not
+excluded is used. A placeholder that no rule replaces is computed by its plain meaning, slowly. Rules are tried in the
+order of their topics' names: that is why these are a, b, g, s, t.
 """
 
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_convolutions import (
+    dnn_forward,
+    dnn_inputs,
+    dnn_weights,
     inputs_as_forward,
     panels_forward,
     panels_spread,
@@ -62,6 +65,17 @@ def convolutions(x, w, g, ns: seg, a: param, b: param, c: param, d: param, e: pa
 def conv_as_winograd(x, w, f: head[conv]):
     yield rule("forward",         f(x, w),       winograd_forward(f, x, w),
                                   by(f, "winograd"), quicker_by_winograd(f, x, w), fixed_padding(f, x, w),
+                                  assumes=MOVED)
+
+
+@ruleset("specialize", "conv_dnn", "fast_run", "fast_compile")
+def conv_by_dnn(x: Float, w: Float, g: Float, ns: seg, f: head[conv], h: head[conv_grad_inputs],
+                k: head[conv_grad_weights]):
+    yield rule("forward",         f(x, w),       dnn_forward(f, x, w), by(f, "cudnn"), fixed_padding(f, x, w),
+                                  assumes=MOVED)
+    yield rule("inputs",          h(w, g, *ns),  dnn_inputs(h, w, g, ns), by(h, "cudnn"), fixed_padding(h, ns, w),
+                                  assumes=MOVED)
+    yield rule("weights",         k(x, g, *ns),  dnn_weights(k, x, g, ns), by(k, "cudnn"), fixed_padding(k, x, ns),
                                   assumes=MOVED)
 
 

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
 
 import termgraph as tg
-from gpucheck import checks, speed
+from gpucheck import checks, convolutions, speed
 from termgraph.backends.cuda.build.compile import compiler
 from termgraph.backends.cuda.run import device as devices
 
@@ -52,6 +52,7 @@ def check_all() -> list[dict]:
     for title, group in (
         ("element-wise ops", checks.elementwise_checks()),
         ("programs", checks.program_checks()),
+        ("convolutions and pooling", convolutions.convolution_checks()),
         ("models", checks.model_checks()),
     ):
         start = time.perf_counter()
@@ -103,12 +104,15 @@ def main() -> int:
             report["speed"].append(row)
     blas = device.blas()
     finished = 0 if blas is None or blas.lt() is None else blas.lt().calls
+    dnn = device.dnn()
+    report["cuDNN"] = dnn.calls if dnn else 0
     report["cuBLAS"] = {"products": blas.calls if blas else 0, "products with epilogues": finished}
     if given.json:
         with open(given.json, "w", encoding="utf-8") as out:
             json.dump(report, out, indent=1)
     print("products by cuBLAS: " + ("no, it is not installed" if blas is None else str(blas.calls)))
     print(f"products with epilogues by cuBLASLt: {finished}")
+    print("convolutions by cuDNN: " + ("no, it is not installed" if dnn is None else str(dnn.calls)))
     wrong = sum(not row["ok"] for row in report["checks"])
     print(f"{len(report['checks']) - wrong} right, {wrong} wrong")
     return int(wrong > 0)

@@ -178,6 +178,7 @@ CONVOLUTION = choice(
         "winograd",
         "winograd_non_fused",
         "deterministic",
+        "cudnn",
     ),
     *("guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change"),
 )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _timing: Any = lazy("termgraph.compile.conv_timing")
 _compilers: Any = lazy("termgraph.backends.c.build.compilers")
+_cudnn: Any = lazy("termgraph.backends.cuda.run.cudnn")
 
 FLAG = {FORWARD: "algo_fwd", INPUTS: "algo_bwd_data", WEIGHTS: "algo_bwd_filter"}
 FILTERS = {FORWARD: 1, INPUTS: 0, WEIGHTS: -1}  # which operand filters are
@@ -38,13 +39,14 @@ WAYS = {
     **dict.fromkeys(("gemm", "none", "small", "large", "deterministic"), "gemm"),
     **dict.fromkeys(("fft", "fft_tiling"), "fft"),
     "direct": "direct",
+    "cudnn": "cudnn",
     "panels": "panels",
     **dict.fromkeys(("winograd", "winograd_non_fused"), "winograd"),
 }
 
 # What the rules are told where compiled code has no routines: on the host NumPy has one for vectors.
 WITHOUT_ROUTINES = {"vm": "host"}
-ROUTINES = (None, "panels", "winograd")  # what is one kernel on a GPU
+ROUTINES = ("panels", "winograd")  # what is one kernel on a GPU
 
 
 def convolutions(value: Rewritten) -> Rewritten:
@@ -61,12 +63,21 @@ def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
     op, args = t.op, _with_ones(value, t, args)
     if t.args and op.kind == "conv":
         way = op.params["algo"] or _by_flag(value, t)
-        way = "device" if value.options.backend == "cuda" and way in ROUTINES else way
+        way = _on_gpu(value, t, way) if value.options.backend == "cuda" else None if way == "cudnn" else way
         way = way or WITHOUT_ROUTINES.get(value.options.backend)
         op = op if way == op.params["algo"] else op.bind(algo=way)
         if way is None and value.options.backend == "c":
             op = op.bind(vectors=_compilers.vector_bytes())
     return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
+
+
+def _on_gpu(value: Rewritten, t: AnyTerm, way: str | None) -> str:
+    """The way on a GPU: cuDNN where it is installed, else kernels of our own."""
+    if way == "cudnn" and (why := _cudnn.why_not()) is not None:
+        raise ValueError(placed(value.lookup(t)[1], f"a convolution asks for algo='cudnn': {why}"))
+    if way is None and t.type.kind == "f" and "conv_dnn" not in value.options.excluded and _cudnn.why_not() is None:
+        return "cudnn"
+    return "device" if way is None or way in ROUTINES else way
 
 
 def _by_flag(value: Rewritten, t: AnyTerm) -> str | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
-ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft")
+ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft", "cudnn")
 
 
 # ---------------------------------------------------------------------- arguments as users write them
@@ -133,7 +133,7 @@ def conv2d(
 
     `border_mode` is 'valid', 'full', 'half', 'same' (as JAX's: as many places as elements over stride), or zeros to
     add: a number, one per dimension, or pairs. `filter_flip=False` gives the correlation that other libraries call
-    convolution. `algo` says how to compute it: 'winograd', 'panels', 'gemm', 'direct' or 'fft'; by
+    convolution. `algo` says how to compute it: 'winograd', 'panels', 'gemm', 'direct', 'fft' or 'cudnn'; by
     default it is chosen (see `conv_prices`).
 
     >>> import termgraph.tensor as T

@@ -126,21 +126,30 @@ def driver_library() -> str:
 
 def blas_libraries() -> list[str]:
     """The paths of the emulated libcublasLt.so.13 and libcublas.so.13, to be loaded after the driver."""
+    return _libraries({"libcublasLt.so.13": "emucublaslt.c", "libcublas.so.13": "emucublas.c"}, "cuBLAS")
+
+
+def dnn_library() -> str:
+    """The path of the emulated libcudnn.so.9, to be loaded after the driver by those who want it."""
+    return _libraries({"libcudnn.so.9": "emucudnn.c"}, "cuDNN")[0]
+
+
+def _libraries(files: dict[str, str], name: str) -> list[str]:
+    """The paths of emulated libraries."""
     compiler = shutil.which("gcc")
     if compiler is None:
-        raise NoEmulation("the emulated cuBLAS needs gcc")
-    files = {"libcublasLt.so.13": "emucublaslt.c", "libcublas.so.13": "emucublas.c"}
+        raise NoEmulation(f"the emulated {name} needs gcc")
 
     def make(directory: str) -> None:
-        for name, text in files.items():
-            out = os.path.join(directory, name)
-            flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{name}", os.path.join(HERE, text), "-o", out, "-lm"]
+        for soname, text in files.items():
+            out = os.path.join(directory, soname)
+            flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{soname}", os.path.join(HERE, text), "-o", out, "-lm"]
             subprocess.run([compiler, *flags], check=True)
 
-    source = "".join(Path(HERE, name).read_text() for name in (*files.values(), "emunumbers.h"))
-    parts = {"emucublas": digest(source), "compiler": compiler}
-    entry = default_cache().get_or_make(parts, make, name="emulated cuBLAS", kind="emulated driver")[0]
-    return [entry.file(name) for name in files]
+    source = "".join(Path(HERE, text).read_text() for text in (*files.values(), "emunumbers.h"))
+    parts = {"emulated library": digest(source), "compiler": compiler}
+    entry = default_cache().get_or_make(parts, make, name=f"emulated {name}", kind="emulated driver")[0]
+    return [entry.file(soname) for soname in files]
 
 
 def preload(mode: str) -> dict[str, str]:

@@ -71,6 +71,7 @@ PROMISES = {
     64: "ops in C",
     65: "rules of the user",
     66: "placeholders of convolutions, computed by rules",
+    67: "cuDNN, by name and by flags",
     76: "FAST_COMPILE",
     77: "saved functions",
     78: "copies",

@@ -14,6 +14,7 @@ import numpy as np
 import termgraph
 import termgraph.tensor
 from gpucheck.checks import BRAIN
+from gpucheck.convolutions import convolution_speed
 from gpucheck.models import language_model, lstm, mlp
 from termgraph.backends.cuda.build.compile import compile_text, usage_of
 from termgraph.backends.cuda.generate import generate
@@ -54,6 +55,7 @@ def measure(device: Device, scale: int) -> Iterator[Row]:
     yield from memory_kernels(device, scale, copy)
     yield from ordered(device, scale, copy)
     yield from products(device, scale)
+    yield from convolution_speed(device, scale, seconds, copy)
     yield from launches(device)
     yield from models(device, scale)
     yield from registers(device)

@@ -354,7 +354,7 @@ def test_filters_larger_than_the_image_name_the_users_line(linker):
         ({"subsample": (0, 1)}, "subsample must be 2 positive integers"),
         ({"filter_dilation": (1,)}, "filter_dilation must be 2 positive integers"),
         ({"num_groups": 0}, "num_groups must be a positive integer"),
-        ({"algo": "magic"}, "algo must be one of winograd, panels, gemm, direct, fft or None"),
+        ({"algo": "magic"}, "algo must be one of winograd, panels, gemm, direct, fft, cudnn or None"),
     ],
 )
 def test_options_that_make_no_sense_are_errors(how, message):

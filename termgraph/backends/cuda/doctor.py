@@ -16,7 +16,15 @@ from termgraph.terms.term import Arg, mk
 from termgraph.terms.types import TensorType
 
 Finding = tuple[str, str, str]
-PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas", "nvmath-python", "pycuda")
+PACKAGES = (
+    "cuda-core",
+    "cuda-bindings",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cublas",
+    "nvidia-cudnn-cu13",
+    "nvmath-python",
+    "pycuda",
+)
 ROOMS = ("control", "fft", "indexing", "linalg", "random", "reduce", "shaping", "sorting")  # of ops on whole arrays
 DTYPES = ("float32", "complex64", "int64")
 

@@ -15,7 +15,7 @@ DTYPES = ("float64", "float64", "float32", "int64")
 
 def _form(d: Draw, h: Head) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Shapes of images, filters and results for the parameters of a head, which are chosen."""
-    algo = h.settle("algo", lambda: d.rng.choice((None, None, "gemm", "direct", "fft", "winograd")))
+    algo = h.settle("algo", lambda: d.rng.choice((None, None, "gemm", "direct", "fft", "winograd", "cudnn")))
     h.settle("vectors", lambda: d.rng.choice((None, 32, 64)))
     few = algo == "winograd"  # which knows squares of 3x3 that move by one
     line = algo is None and d.chance(0.3)  # one line and one filter, at all places where they overlap

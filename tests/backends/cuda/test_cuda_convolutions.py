@@ -10,6 +10,7 @@ import termgraph.tensor as T
 from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_not
+from termgraph.backends.cuda.run import cudnn
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.function.cuda import CudaFunction
 from termgraph.terms.dtypes import numpy_dtype
@@ -177,6 +178,24 @@ def test_other_ways_are_chosen_by_name(gpu, rng):
 
 
 @emulated
+def test_f67_cudnn_that_is_not_installed_is_named(gpu):
+    """Who asks for it is told what to install; a flag does the same. Functions on the CPU have ways of their own."""
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    assert cudnn.library() is None
+    with pytest.raises(ValueError, match=r"algo='cudnn'.*libcudnn\.so\.9.* pip install nvidia-cudnn-cu13") as found:
+        tg.function([x, w], T.nnet.conv2d(x, w, algo="cudnn"))
+    assert "test_cuda_convolutions.py" in str(found.value)
+    y = T.nnet.conv2d(x, w)
+    with tg.config.change_flags(dnn__conv__algo_bwd_filter="cudnn"):
+        tg.function([x, w], y)
+        with pytest.raises(ValueError, match="pip install nvidia-cudnn-cu13"):
+            tg.function([x, w], tg.grad(y.sum(), w))
+    with tg.config.change_flags(device="cpu"):
+        f = tg.function([x, w], T.nnet.conv2d(x, w, algo="cudnn"))
+        assert {r.rule for r in f.trace if r.rule.startswith("conv_")} == {"conv_by_panels.forward"}
+
+
+@emulated
 def test_vectors(gpu, rng):
     """`convolve`, whose routine in C knows vectors only."""
     x, w = T.fvector("x"), T.tensor("w", dtype="float32", shape=(7,))
@@ -188,6 +207,27 @@ def test_vectors(gpu, rng):
         expected = tg.function([x, w], outputs, mode=PLAIN)(*values)
     for got, wanted in zip(f(*values), expected):
         np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-4, atol=1e-5)
+
+
+@emulated
+def test_inside_of_a_loop(gpu, rng):
+    """The addresses of a step are those of its rows; sums in parts share one room."""
+    xs, w = (
+        T.tensor("xs", dtype="float32", shape=(3, 1, 70, 4, 4)),
+        T.tensor("w", dtype="float32", shape=(70, 70, 3, 3)),
+    )
+    step = lambda x, s, w: T.tanh(T.nnet.conv2d(s, w, border_mode="half") + x)  # noqa: E731
+    out = tg.scan(step, sequences=[xs], outputs_info=[T.zeros((1, 70, 4, 4), dtype="float32")], non_sequences=[w])[0]
+    values = [
+        rng.normal(size=(3, 1, 70, 4, 4)).astype("float32"),
+        rng.normal(size=(70, 70, 3, 3)).astype("float32") / 25,
+    ]
+    f = tg.function([xs, w], out)
+    with tg.config.change_flags(device="cpu"):
+        expected = tg.function([xs, w], out, mode=tg.Mode(linker="py"))(*values)
+    assert "tg_conv_sum_float32" in f.source("cuda") and not f.on_cpu()
+    for _ in range(3):
+        np.testing.assert_allclose(np.asarray(f(*values)), expected, rtol=1e-4, atol=1e-5)
 
 
 @emulated

@@ -247,6 +247,71 @@ def test_products_with_factors_are_left_to_the_library():
     assert status == 0 and output.split("\n") == ["True True"] * 8 + [""], output
 
 
+CUDNN = """
+import ctypes
+import numpy as np
+from emucuda.build import dnn_library
+from emucuda.driver import packaged_device
+from termgraph.backends.cuda.run import device
+import termgraph as tg, termgraph.tensor as T
+device.use(packaged_device("core"))
+ctypes.CDLL(dnn_library(), mode=ctypes.RTLD_GLOBAL)
+rng, plain = np.random.default_rng(0), tg.Mode(linker="py", optimizer="None")
+CASES = {
+    "2 dimensions": ("conv2d", (2, 4, 7, 6), (6, 2, 3, 2), dict(border_mode="half", subsample=(2, 1), num_groups=2)),
+    "not turned": ("conv2d", (2, 3, 8, 7), (5, 3, 3, 3), dict(filter_dilation=(2, 1), filter_flip=False)),
+    "1 dimension": ("conv1d", (3, 4, 9), (5, 4, 3), dict(border_mode=(2,), subsample=(2,))),
+    "3 dimensions": ("conv3d", (2, 2, 5, 4, 6), (3, 2, 2, 3, 2), dict(border_mode="full", filter_dilation=(1, 2, 1))),
+    "uneven zeros": ("conv2d", (2, 3, 8, 7), (5, 3, 3, 3), dict(border_mode=((1, 0), (0, 2)))),
+    "refused": ("conv3d", (2, 2, 5, 4, 6), (3, 2, 2, 3, 2), dict(filter_dilation=(2, 1, 1))),
+    "no images": ("conv2d", (0, 3, 8, 7), (5, 3, 3, 3), dict()),
+}
+for name, (function, image, filters, how) in CASES.items():
+    for dtype in ("float32", "float64", "float16") if name == "2 dimensions" else ("float32",):
+        x = T.tensor("x", dtype=dtype, shape=image if dtype == "float32" else (None,) * len(image))
+        w = T.tensor("w", dtype=dtype, shape=filters)
+        y = getattr(T.nnet, function)(x, w, **how)
+        g = rng.integers(-2, 3, y.eval({x: np.zeros(image, dtype), w: np.zeros(filters, dtype)}).shape).astype(dtype)
+        outputs = [y, *tg.grad((y * g).sum(), [x, w])]
+        values = [rng.integers(-2, 3, s).astype(dtype) for s in (image, filters)]
+        wanted = tg.function([x, w], outputs, mode=plain)(*values)
+        with tg.config.change_flags(device="cuda"):
+            f = tg.function([x, w], outputs)
+        counts = []
+        for _ in range(3):  # run, record, replay
+            before = device.current().dnn().calls
+            got = f(*values)
+            counts.append(device.current().dnn().calls - before)
+        right = all(np.array_equal(a, b) for a, b in zip(got, wanted))
+        print(name, dtype, right, *counts, sorted({r.rule for r in f.trace if r.rule.startswith("conv_")})[0])
+with tg.config.change_flags(device="cuda"):
+    for options in ({"mode": tg.Mode().excluding("conv_dnn")}, {}):
+        f = tg.function([x, w], T.nnet.conv2d(x, w, algo=None if options else "panels"), **options)
+        print({r.rule for r in f.trace if r.rule.startswith("conv_")})
+with tg.config.change_flags(device="cuda", cuda__products="tf32"):
+    x = T.ftensor4("x")
+    f = tg.function([x, w], T.nnet.conv2d(x, w))
+    before = device.current().dnn().calls
+    f(np.ones((1, 3, 8, 7), "float32"), np.ones((5, 3, 3, 3), "float32"))
+    print(device.current().dnn().calls - before)
+"""
+
+
+@core
+@emulated
+def test_f67_convolutions_are_left_to_cudnn_where_it_is_installed():
+    """The library gets descriptors that it would take; what it does not know, or refuses, our kernels compute."""
+    status, output = run("-c", CUDNN)
+    wanted = [
+        *[f"2 dimensions {dtype} True 3 3 0 conv_by_dnn.forward" for dtype in ("float32", "float64", "float16")],
+        *[f"{name} float32 True 3 3 0 conv_by_dnn.forward" for name in ("not turned", "1 dimension", "3 dimensions")],
+        *[f"{name} float32 True 0 0 0 conv_by_dnn.forward" for name in ("uneven zeros", "refused", "no images")],
+        *["{'conv_by_panels.forward'}"] * 2,
+        "1",
+    ]
+    assert status == 0 and output.splitlines() == wanted, output
+
+
 @pytest.mark.gpu
 def test_a_real_device():
     if why_not() is not None:

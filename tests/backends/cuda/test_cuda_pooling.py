@@ -53,7 +53,7 @@ def terms_of(rng, dtype):
 
 
 @emulated
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "int64", "uint64", "bool"])
 def test_any_windows(dtype, rng):
     with emulation() as device:
         for _ in range(12):

@@ -79,6 +79,15 @@ class Device:
         self.recording, self.late = False, []  # type: tuple[bool, list[int]]
         self.borrowers: set[int] = set()  # streams of others that may still read what is in `late`
         self._blas: Any = _UNKNOWN
+        self._dnn: Any = _UNKNOWN
+
+    def dnn(self) -> Any:
+        """cuDNN, under the same conditions as cuBLAS; else None."""
+        if len(_devices) > 1 and not getattr(self.driver, "graphs", True):
+            return None
+        if self._dnn is _UNKNOWN:
+            self._dnn = helpers().dnn(self) if self.driver.stream else None
+        return self._dnn
 
     def blas(self) -> Any:
         """cuBLAS, if it is installed and the driver is a real package; else None, and own kernels do the work."""
@@ -188,10 +197,11 @@ def _size(n: int) -> str:
 
 
 class Helpers(NamedTuple):
-    """What works for devices and stands above them: how they are opened, products, copies of views."""
+    """What works for devices and stands above them: how they are opened, products, convolutions, copies of views."""
 
     open: Callable[[int], Device]
     blas: Callable[[Device], Any]
+    dnn: Callable[[Device], Any]
     copy: Callable[[Any], Any]
 
 

@@ -11,6 +11,7 @@ from termgraph._lazy import lazy
 from termgraph.backends.cuda.driver.base import Driver
 from termgraph.backends.cuda.run.context import Device, Helpers, current, numbered, set_helpers, use, why_not
 from termgraph.backends.cuda.run.cublas import Cublas
+from termgraph.backends.cuda.run.cudnn import Cudnn
 from termgraph.config import config
 
 if TYPE_CHECKING:
@@ -36,6 +37,6 @@ def _copied(array: Any) -> Any:
     return made
 
 
-set_helpers(Helpers(_device, Cublas.open, _copied))
+set_helpers(Helpers(_device, Cublas.open, Cudnn.open, _copied))
 
 __all__ = ["Device", "current", "numbered", "use", "why_not"]

@@ -22,7 +22,16 @@ from termgraph.backends.cuda.run.launches import plan_launch, plan_products
 from termgraph.backends.cuda.run.step_loops import LARGEST, PlannedSteps
 from termgraph.backends.cuda.run.updates import Pending, Unfinished
 from termgraph.backends.cuda.text import axis_kernels, routine_kernels
-from termgraph.backends.cuda.text.functions import BLOCK, AxisCall, KernelText, Launch, Product, RoutineCall, Steps
+from termgraph.backends.cuda.text.functions import (
+    BLOCK,
+    AxisCall,
+    ByLibrary,
+    KernelText,
+    Launch,
+    Product,
+    RoutineCall,
+    Steps,
+)
 from termgraph.backends.cuda.text.gemm import ACTS, NUMBERS
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.lengths.shapes import NotLowerable
@@ -110,7 +119,7 @@ class Plan:
         of: Any = axis_kernels if isinstance(step, AxisCall) else routine_kernels
         launches, size = of.plan(step, self.env, processors)
         self.room = max(self.room, size)
-        return [launch._replace(scratch=SHARED) for launch in launches] if size else launches
+        return [_sharing(x) for x in launches] if size else launches
 
     def plan_kernel(self, step: KernelText, processors: int) -> list[Launch]:
         launch = plan_launch(step, self.env, processors, self.parts)
@@ -301,6 +310,10 @@ class Executable:
         for launch in launches:
             if isinstance(launch, PlannedSteps):
                 launch.run(self, plan, at)
+            elif isinstance(launch, ByLibrary):
+                dnn = self.device.dnn()
+                if dnn is None or not dnn.convolve(launch.call, at, self.program.precision):
+                    self.queue_steps(plan, launch.own, at)
             else:
                 self.launch(plan, launch, at)
 
@@ -413,6 +426,13 @@ class Executable:
         self.forget_graphs()
         self.arena = None
         self.spare.free()
+
+
+def _sharing(launch: Any) -> Any:
+    """A launch that keeps what it has to in the room that calls share."""
+    if isinstance(launch, ByLibrary):
+        return launch._replace(own=[_sharing(x) for x in launch.own])
+    return launch._replace(scratch=SHARED)
 
 
 def product_arguments(launch: Launch, at: Mapping[Any, int], wide: bool) -> list[Any]:

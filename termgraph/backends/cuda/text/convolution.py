@@ -24,6 +24,7 @@ FEW = 768  # elements of a tile up to which each is computed by a thread of its 
 BLOCKS, THREADS = 256, 1 << 16  # that a sum is divided into parts for
 LONG, SHORT = 256, 64  # the least terms of a part, of tiles and of single elements
 GRID = 65535
+LIBRARY_DTYPES = ("float16", "bfloat16", "float32", "float64")
 Number = Callable[[Any], int]  # a polynomial -> its value
 _COMPUTED = {"float64": "double", "int64": "uint64_t", "uint64": "uint64_t"}  # others are below
 _CORES = {"float16": ("half", "tg_to_half"), "bfloat16": ("bfloat", "tg_to_bfloat")}
@@ -206,6 +207,52 @@ def _spread(f: Form, w: Steps, g: Steps, y: Steps) -> Iterator[Product]:
 
 def _axes(name: str, values: Sequence[int]) -> dict[str, int]:
     return {f"{name}_{d}": value for d, value in zip(AXES, values)}
+
+
+# ---------------------------------------------------------------------- libraries
+def library_call(n: Routine, number: Number) -> dict[str, Any] | None:
+    """What cuDNN is told of a routine that asks for it; None for what it does not know.
+
+    Its arrays lie one element after the other, filters perhaps turned; zeros are as many before as behind.
+    """
+    p, dtype = n.term.op.params, n.results[0].buf.dtype
+    even = all(before == behind >= 0 for before, behind in p["border"])
+    if p["algo"] != "cudnn" or not even or dtype not in LIBRARY_DTYPES:
+        return None
+    f, name, n_axes = form_of(n, number), n.term.op.family.name, max(len(p["stride"]), 2)
+    lead = {
+        "x": (f.sizes["batch"], f.channels * f.groups), "w": (f.sizes["filters"], f.channels),
+        "y": (f.sizes["batch"], f.sizes["filters"]),
+    }  # fmt: skip
+    spatial = {"x": f.image, "w": f.taps, "y": f.places}
+    shapes = {role: (*lead[role], *spatial[role][-n_axes:]) for role in lead}
+    if 0 in (length for shape in shapes.values() for length in shape):
+        return None
+    roles = {"conv_panels": "xwy", "conv_spread": "wyx", "conv_taps": "xyw"}[name]
+    places, turned = [], False
+    for place, role in zip((*n.reads, *n.results), roles):
+        found = _dense(place, shapes[role], number)
+        if found is None or (found[1] and role != "w"):
+            return None
+        turned |= found[1]
+        places.append((place.buf, found[0] * np.dtype(dtype).itemsize))
+    how = {"pad": f.before[-n_axes:], "stride": f.stride[-n_axes:], "dilation": f.gaps[-n_axes:], "groups": f.groups}
+    key = (*shapes.values(), *how.values(), turned)
+    return {"name": name, "dtype": dtype, "places": places, "turned": turned, "key": key, **shapes, **how}
+
+
+def _dense(place: Place, shape: Sequence[int], number: Number) -> tuple[int, bool] | None:
+    """Where an array begins whose elements lie one after the other, and whether spatial dimensions are all reversed."""
+    steps = [number(step) for step in place.core]
+    steps = [*steps[:2], *[0] * (len(shape) - len(steps)), *steps[2:]]
+    wanted = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    base, long = number(place.base), [d for d, length in enumerate(shape) if length > 1]
+    if all(steps[d] == wanted[d] for d in long):
+        return base, False
+    turned = [d for d in long if d > 1]
+    if all(steps[d] == (-wanted[d] if d > 1 else wanted[d]) for d in long):
+        return base - sum(wanted[d] * (shape[d] - 1) for d in turned), True
+    return None
 
 
 # ---------------------------------------------------------------------- launches

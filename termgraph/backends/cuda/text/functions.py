@@ -101,6 +101,13 @@ class Launch(NamedTuple):
     product: dict[str, Any] | None = None  # of a matrix product: what a library needs
 
 
+class ByLibrary(NamedTuple):
+    """A convolution that cuDNN may compute: what it is told, and our own launches, where it is not there or refuses."""
+
+    call: dict[str, Any]
+    own: list[Launch]
+
+
 def every_step(steps: Sequence[Any]) -> list[Any]:
     """Kernels and products, those inside loops included."""
     return [y for x in steps for y in (every_step(x.body) if isinstance(x, Steps) else [x])]  # as deep as loops nest
@@ -257,6 +264,6 @@ class FunctionWriter:
 
 
 __all__ = [
-    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "FunctionWriter", "KernelText", "Launch", "Product", "RoutineCall",
-    "Steps", "every_step",
+    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "ByLibrary", "FunctionWriter", "KernelText", "Launch", "Product",
+    "RoutineCall", "Steps", "every_step",
 ]  # fmt: skip

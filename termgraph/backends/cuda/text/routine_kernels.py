@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cuda.text import convolution, pooling
-from termgraph.backends.cuda.text.functions import BLOCK, Launch, RoutineCall
+from termgraph.backends.cuda.text.functions import BLOCK, ByLibrary, Launch, RoutineCall
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.loops.tree import Routine
 from termgraph.lower.storage.routine_table import spec_of
@@ -40,7 +40,7 @@ def is_convolution(n: Routine) -> bool:
     return n.term.op.family.name in convolution.NAMES
 
 
-def plan(step: RoutineCall, env: Mapping[str, int], processors: int) -> tuple[list[Launch], int]:
+def plan(step: RoutineCall, env: Mapping[str, int], processors: int) -> tuple[list[Any], int]:
     """The launches of a routine, and the bytes that they need besides."""
     n = step.routine
     number = lambda p: evaluate(p, env)  # noqa: E731
@@ -54,7 +54,8 @@ def plan(step: RoutineCall, env: Mapping[str, int], processors: int) -> tuple[li
         for params, count in pooling.launches(n, number):
             grid = (min(-(-count // BLOCK), processors * 16), 1, 1)
             out.append(Launch(name, grid, (BLOCK, 1, 1), [*params, ("flag", step.guard)], {}))
-    return out, most
+    call = convolution.library_call(n, number) if is_convolution(n) and step.guard is None else None
+    return ([ByLibrary(call, out)] if call is not None else out), most
 
 
 __all__ = ["NAMES", "kernels", "plan", "why_not"]

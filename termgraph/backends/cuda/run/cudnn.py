@@ -1,0 +1,224 @@
+"""Convolutions by cuDNN 9, through ctypes. Without it, and for what it does not know, own kernels do the work.
+
+What the library is asked, and the algorithm it chooses, is kept per shape. May touch: the library, opened when a
+program asks for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from termgraph.backends.cuda.driver.base import CudaError
+
+LIBRARY = "libcudnn.so.9"
+INSTALL = "pip install nvidia-cudnn-cu13 installs it"
+WORKSPACE = 64 << 20  # the most that an algorithm may keep; one room for all, so that calls can be recorded
+TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 9}  # cudnnDataType_t
+EXACT, TENSOR_CORES, ROUNDED = 3, 1, 0  # cudnnMathType_t: FMA only, tensor cores, and those for TF32
+DETERMINISTIC = 1
+MODES = {False: 1, True: 0}  # cudnnConvolutionMode_t: whether filters are turned
+ALGORITHMS = 8  # that are asked for
+
+# The functions that are called, and their parameters: pointers, numbers, sizes.
+SIGNATURES = {
+    "cudnnCreate": "p", "cudnnSetStream": "pp",
+    "cudnnCreateTensorDescriptor": "p", "cudnnSetTensorNdDescriptor": "piipp",
+    "cudnnCreateFilterDescriptor": "p", "cudnnSetFilterNdDescriptor": "piiip",
+    "cudnnCreateConvolutionDescriptor": "p", "cudnnSetConvolutionNdDescriptor": "pipppii",
+    "cudnnSetConvolutionGroupCount": "pi", "cudnnSetConvolutionMathType": "pi",
+    "cudnnGetConvolutionForwardAlgorithm_v7": "pppppipp",
+    "cudnnGetConvolutionBackwardDataAlgorithm_v7": "pppppipp",
+    "cudnnGetConvolutionBackwardFilterAlgorithm_v7": "pppppipp",
+    "cudnnGetConvolutionForwardWorkspaceSize": "pppppip",
+    "cudnnGetConvolutionBackwardDataWorkspaceSize": "pppppip",
+    "cudnnGetConvolutionBackwardFilterWorkspaceSize": "pppppip",
+    "cudnnConvolutionForward": "pppppppipzppp",
+    "cudnnConvolutionBackwardData": "pppppppipzppp",
+    "cudnnConvolutionBackwardFilter": "pppppppipzppp",
+}  # fmt: skip
+_C = {"p": ctypes.c_void_p, "i": ctypes.c_int, "z": ctypes.c_size_t}
+# A routine -> the name in the functions, and which arrays it reads and writes: images, filters, results.
+ROLES = {
+    "conv_panels": ("Forward", ("x", "w", "y")),
+    "conv_spread": ("BackwardData", ("w", "y", "x")),
+    "conv_taps": ("BackwardFilter", ("x", "y", "w")),
+}
+
+
+class Performance(ctypes.Structure):
+    """An algorithm that the library offers (cudnnConvolutionFwdAlgoPerf_t and its kin)."""
+
+    _fields_ = [
+        ("algo", ctypes.c_int),
+        ("status", ctypes.c_int),
+        ("time", ctypes.c_float),
+        ("memory", ctypes.c_size_t),
+        ("determinism", ctypes.c_int),
+        ("math", ctypes.c_int),
+        ("reserved", ctypes.c_int * 3),
+    ]
+
+
+@functools.cache
+def library() -> Any:
+    """The library with the types of its functions, or None where it is not installed."""
+    wheel = find_spec("nvidia.cudnn") if find_spec("nvidia") is not None else None
+    folders = [Path(p, "lib") for p in (wheel.submodule_search_locations or ())] if wheel is not None else []
+    for name in (LIBRARY, *[str(folder / LIBRARY) for folder in folders]):
+        try:
+            found = ctypes.CDLL(name)
+            for function, signature in SIGNATURES.items():
+                getattr(found, function).argtypes = [_C[c] for c in signature]
+            return found
+        except (OSError, AttributeError):  # it is not there, or another version
+            continue
+    return None
+
+
+def why_not() -> str | None:
+    """Why no convolution can be left to the library; None if it is installed."""
+    return None if library() is not None else f"NVIDIA's library cuDNN 9 ({LIBRARY}) is not installed; {INSTALL}"
+
+
+class NotSupported(Exception):
+    """The library says that it does not know a problem."""
+
+
+class Cudnn:
+    """A handle on the stream of a device."""
+
+    def __init__(self, device: Any, found: Any) -> None:
+        self.library, self.device = found, device
+        self.handle = self.made("cudnnCreate")
+        self.call("cudnnSetStream", self.handle, int(device.driver.stream))
+        self.workspace = device.allocate(WORKSPACE, "the workspace of cuDNN")
+        self.plans: dict[tuple, Plan | None] = {}
+        self.calls = 0
+
+    @classmethod
+    def open(cls, device: Any) -> Cudnn | None:
+        """cuDNN for a device, or None where the library is not installed."""
+        found = library()
+        return None if found is None else cls(device, found)
+
+    # ------------------------------------------------------------------ calling
+    def call(self, name: str, *args: Any) -> None:
+        """One function; an error of the library is an exception."""
+        status = getattr(self.library, name)(*args)
+        if 3000 <= status < 4000:
+            raise NotSupported(name)
+        if status:
+            raise CudaError(f"cuDNN: {name} failed with status {status}")
+
+    def made(self, name: str) -> int:
+        """What a function creates."""
+        out = ctypes.c_void_p()
+        self.call(name, ctypes.addressof(out))
+        return int(out.value or 0)
+
+    def convolve(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str) -> bool:
+        """Queue a convolution or a gradient of one; False if the library does not know it."""
+        key = (p["name"], p["dtype"], p["key"], precision)
+        if key not in self.plans:
+            self.plans[key] = self.planned(p, precision)
+        plan = self.plans[key]
+        if plan is None:
+            return False
+        number = ctypes.c_double if p["dtype"] == "float64" else ctypes.c_float
+        one, zero = number(1), number(0)
+        first, second, out = [at[buf] + offset for buf, offset in p["places"]]
+        kind, roles = ROLES[p["name"]]
+        a, b, c = [plan.arrays[role] for role in roles]
+        self.call(
+            f"cudnnConvolution{kind}", self.handle, ctypes.addressof(one), a, first, b, second, plan.what,
+            plan.algorithm, self.workspace, plan.size, ctypes.addressof(zero), c, out,
+        )  # fmt: skip
+        self.calls += 1
+        return True
+
+    # ------------------------------------------------------------------ planning
+    def planned(self, p: Mapping[str, Any], precision: str) -> Plan | None:
+        """The descriptors of a problem, and the algorithm for it; None if there is none that repeats its results."""
+        math = self.math(p["dtype"], precision)
+        if math is None:
+            return None
+        arrays = {"x": self.tensor(p["x"], p["dtype"]), "w": self.filters(p["w"], p["dtype"])}
+        arrays["y"] = self.tensor(p["y"], p["dtype"])
+        what = self.made("cudnnCreateConvolutionDescriptor")
+        n, computed = len(p["pad"]), TYPES["float64" if p["dtype"] == "float64" else "float32"]
+        try:
+            steps = [_ints(p[name]) for name in ("pad", "stride", "dilation")]
+            self.call("cudnnSetConvolutionNdDescriptor", what, n, *steps, MODES[p["turned"]], computed)
+            self.call("cudnnSetConvolutionGroupCount", what, p["groups"])
+            self.call("cudnnSetConvolutionMathType", what, math)
+            return self.chosen(p["name"], arrays, what, math)
+        except NotSupported:
+            return None
+
+    def math(self, dtype: str, precision: str) -> int | None:
+        """What products may be rounded to; None if the library has nothing of the kind."""
+        arch = self.device.driver.arch  # "sm_75"
+        old = arch.startswith("sm_") and int(arch[3:]) < 80
+        if dtype == "float32":
+            return {"float32": EXACT, "tf32": ROUNDED}.get(precision)
+        return ROUNDED if dtype == "float64" else None if dtype == "bfloat16" and old else TENSOR_CORES
+
+    def tensor(self, shape: tuple[int, ...], dtype: str) -> int:
+        """The descriptor of images, or of results, whose elements lie one after the other."""
+        found, strides = self.made("cudnnCreateTensorDescriptor"), [1]
+        for length in reversed(shape[1:]):
+            strides.insert(0, strides[0] * length)
+        self.call("cudnnSetTensorNdDescriptor", found, TYPES[dtype], len(shape), _ints(shape), _ints(strides))
+        return found
+
+    def filters(self, shape: tuple[int, ...], dtype: str) -> int:
+        """The descriptor of filters."""
+        found = self.made("cudnnCreateFilterDescriptor")
+        self.call("cudnnSetFilterNdDescriptor", found, TYPES[dtype], 0, len(shape), _ints(shape))
+        return found
+
+    def chosen(self, name: str, arrays: Mapping[str, int], what: int, math: int) -> Plan | None:
+        """The first algorithm that the library recommends, of those that repeat their results and have room enough."""
+        kind, (first, second, out) = ROLES[name]
+        offered, count = (Performance * ALGORITHMS)(), ctypes.c_int(0)
+        problem = (arrays[first], arrays[second], what, arrays[out])
+        self.call(
+            f"cudnnGetConvolution{kind}Algorithm_v7", self.handle, *problem, ALGORITHMS, ctypes.addressof(count),
+            ctypes.addressof(offered),
+        )  # fmt: skip
+        for x in offered[: count.value]:
+            exact = math != EXACT or x.math in (EXACT, ROUNDED)
+            if x.status or x.determinism != DETERMINISTIC or x.memory > WORKSPACE or not exact:
+                continue
+            if math != EXACT:
+                self.call("cudnnSetConvolutionMathType", what, x.math)
+            size = ctypes.c_size_t(0)
+            try:
+                self.call(
+                    f"cudnnGetConvolution{kind}WorkspaceSize", self.handle, *problem, x.algo, ctypes.addressof(size)
+                )
+            except NotSupported:
+                continue
+            if size.value <= WORKSPACE:
+                return Plan(dict(arrays), what, x.algo, size.value)
+        return None
+
+
+class Plan:
+    """The descriptors of a problem, its algorithm, and the room that it needs."""
+
+    def __init__(self, arrays: dict[str, int], what: int, algorithm: int, size: int) -> None:
+        self.arrays, self.what, self.algorithm, self.size = arrays, what, algorithm, size
+
+
+def _ints(values: Any) -> Any:
+    """Numbers as the library reads them; the array lives until the call is over."""
+    return (ctypes.c_int * len(values))(*values)
+
+
+__all__ = ["Cudnn", "library", "why_not"]
