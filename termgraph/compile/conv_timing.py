@@ -1,7 +1,8 @@
 """Convolutions timed: the fastest way for some lengths on this machine, remembered in the cache on disk.
 
-A record is kept by the operation with its parameters, lengths, dtypes, processor, compiler, threads and termgraph's
-files: the same record means the same choice, so results do not depend on a race. `termgraph cache clear` forgets them.
+A record is kept by the operation with its parameters, lengths, dtypes, processor (or GPU), compiler, threads and
+termgraph's files: the same record means the same choice, so results do not depend on a race. `termgraph cache clear`
+forgets them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import cpu_identity, find_compiler
 from termgraph.backends.c.run.cores import thread_count
@@ -21,6 +24,7 @@ from termgraph.compile import shipped
 from termgraph.compile.capture import Captured
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.options import Options
+from termgraph.config import config
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.conv_prices import fits_winograd
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
@@ -29,6 +33,12 @@ from termgraph.vm.machine import Machine
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+_cudnn: Any = lazy("termgraph.backends.cuda.run.cudnn")
+_devices: Any = lazy("termgraph.backends.cuda.run.device")
+_executor: Any = lazy("termgraph.backends.cuda.run.executor")
+_generate: Any = lazy("termgraph.backends.cuda.generate")
+_arrays: Any = lazy("termgraph.backends.cuda.run.device_array")
 
 KIND, FORMAT = "convolution", 1
 CALLS = 3  # of each way; the least time counts
@@ -66,13 +76,11 @@ def fastest(t: AnyTerm, options: Options) -> Timed | None:
 def candidates(t: AnyTerm, options: Options) -> list[str]:
     """The ways that may be the fastest; none where a length is not known, or where each way would round otherwise."""
     lengths = [a for a in t.args if a.type.ndim == 0]
-    if (
-        options.strict
-        or options.backend == "cuda"
-        or any(None in a.type.shape for a in (t, *t.args))
-        or any(a.op is not CONST for a in lengths)
-    ):
+    if options.strict or any(None in a.type.shape for a in (t, *t.args)) or any(a.op is not CONST for a in lengths):
         return []
+    if options.backend == "cuda":
+        library = t.type.kind == "f" and "conv_dnn" not in options.excluded and _cudnn.why_not() is None
+        return [*["cudnn"] * library, *["panels"] * ("conv_panels" not in options.excluded)]
     filters, result, taps = _parts(t)
     each = math.prod(taps)
     ways = []
@@ -102,7 +110,8 @@ def _identity(t: AnyTerm, options: Options) -> str:
         {
             "format": FORMAT, "op": t.op.family.name, "params": params, "excluded": sorted(options.excluded),
             "arrays": [f"{a.type.dtype}{list(a.type.shape)}" for a in (t, *t.args)],
-            "backend": options.backend, "compiler": compiler.identity if compiler else "", "cpu": cpu_identity(),
+            "backend": options.backend, "compiler": compiler.identity if compiler else "",
+            "cpu": _gpu_identity() if options.backend == "cuda" else cpu_identity(),
             "threads": thread_count(), "termgraph": shipped.files_digest(),
         },
         sort_keys=True,
@@ -114,15 +123,38 @@ def _seconds(t: AnyTerm, way: str, options: Options) -> float:
     arrays = [a for a in t.args if a.type.ndim]
     args = [Arg(i, a.type) for i, a in enumerate(arrays)]
     root = mk(t.op.bind(algo=way), (*args, *t.args[len(arrays) :]))
-    work = Compilation(Captured(args, [root]), replace(options, linker="auto" if options.backend == "c" else "py"))
-    run = Machine(work.fastest_program())
     values = [np.zeros(a.type.shape, a.type.np_dtype) for a in args]
+    if options.backend == "cuda":
+        run = _on_gpu(Compilation(Captured(args, [root]), options), values)
+    else:
+        work = Compilation(Captured(args, [root]), replace(options, linker="auto" if options.backend == "c" else "py"))
+        machine = Machine(work.fastest_program())
+        run = lambda: machine(values)  # noqa: E731
     times = []
     for _ in range(CALLS + 1):
         start = time.perf_counter()
-        run(values)
+        run()
         times.append(time.perf_counter() - start)
     return min(times[1:])
+
+
+def _on_gpu(work: Compilation, values: list[np.ndarray]) -> Callable[[], Any]:
+    """A call on the device, with arrays that are there, and the wait for it."""
+    device = _devices.current()
+    run = _executor.Executable(_generate.generate(work.args, work.linked_roots), device, "a convolution that is timed")
+    there = [_arrays.DeviceArray.of(v, "a convolution that is timed", device) for v in values]
+
+    def call() -> None:
+        run(*there)
+        device.driver.synchronize()
+
+    return call
+
+
+def _gpu_identity() -> str:
+    """The device, the library and how products are rounded: what times on a GPU depend on."""
+    driver = _devices.current().driver
+    return f"{driver.device_name} {driver.arch} {config.cuda.products} {_cudnn.why_not() is None}"
 
 
 __all__ = ["Timed", "candidates", "fastest"]

@@ -10,6 +10,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.cuda.run import cudnn
 from termgraph.compile import conv_timing
 from termgraph.compile.options import Options
 
@@ -84,6 +85,7 @@ def test_f67_times_are_taken_and_a_second_process_does_not_take_them_again(tmp_p
     np.testing.assert_allclose(f(a, b), tg.function([x, w], y, mode=tg.Mode(linker="py"))(a, b), rtol=1e-4, atol=1e-4)
     code = f"""
 import json, termgraph as tg, termgraph.tensor as T
+from termgraph.backends.cuda.run import cudnn
 from termgraph.compile import conv_timing
 conv_timing._seconds = None  # nothing may be timed
 x = T.tensor("x", dtype="float32", shape={x.type.shape})
@@ -99,6 +101,12 @@ print(json.dumps([r.rule for r in f.trace]))
     assert f"{rule}.forward" in json.loads(done.stdout)
 
 
-def test_ways_of_what_is_not_compiled():
-    assert conv_timing.candidates(layer()[2].term, Options(())) == ["gemm"]
-    assert conv_timing.candidates(layer()[2].term, Options((), backend="cuda")) == []
+def test_ways_of_what_is_not_compiled_in_c(monkeypatch):
+    """On a GPU there are our kernels, and the library where it is installed and not excluded."""
+    t = layer()[2].term
+    assert conv_timing.candidates(t, Options(())) == ["gemm"]
+    for missing, ways in (("cuDNN is not installed", ["panels"]), (None, ["cudnn", "panels"])):
+        monkeypatch.setattr(cudnn, "why_not", lambda missing=missing: missing)
+        assert conv_timing.candidates(t, Options((), backend="cuda")) == ways
+        without = Options((), backend="cuda", excluded=("conv_dnn",))
+        assert conv_timing.candidates(t, without) == ["panels"]

@@ -248,12 +248,13 @@ def test_products_with_factors_are_left_to_the_library():
 
 
 CUDNN = """
-import ctypes
+import ctypes, time
 import numpy as np
 from emucuda.build import dnn_library
 from emucuda.driver import packaged_device
 from termgraph.backends.cuda.run import device
 import termgraph as tg, termgraph.tensor as T
+from termgraph.compile import conv_timing
 device.use(packaged_device("core"))
 ctypes.CDLL(dnn_library(), mode=ctypes.RTLD_GLOBAL)
 rng, plain = np.random.default_rng(0), tg.Mode(linker="py", optimizer="None")
@@ -294,13 +295,25 @@ with tg.config.change_flags(device="cuda", cuda__products="tf32"):
     before = device.current().dnn().calls
     f(np.ones((1, 3, 8, 7), "float32"), np.ones((5, 3, 3, 3), "float32"))
     print(device.current().dnn().calls - before)
+x = T.tensor("x", dtype="float32", shape=(1, 3, 8, 7))
+y, seconds, name = T.nnet.conv2d(x, w), conv_timing._seconds, f"a GPU of {time.time_ns()}"
+conv_timing._gpu_identity = lambda: name
+with tg.config.change_flags(device="cuda", dnn__conv__algo_fwd="time_once"):
+    for _ in range(2):  # the second time the record is there
+        ways = []
+        conv_timing._seconds = lambda t, way, options: ways.append(way) or (seconds(t, way, options), way != "cudnn")[1]
+        f = tg.function([x, w], y)
+        print(*ways, {r.rule for r in f.trace if r.rule.startswith("conv_")})
 """
 
 
 @core
 @emulated
 def test_f67_convolutions_are_left_to_cudnn_where_it_is_installed():
-    """The library gets descriptors that it would take; what it does not know, or refuses, our kernels compute."""
+    """The library gets descriptors that it would take; what it does not know, or refuses, our kernels compute.
+
+    A flag times both, and remembers which was the faster.
+    """
     status, output = run("-c", CUDNN)
     wanted = [
         *[f"2 dimensions {dtype} True 3 3 0 conv_by_dnn.forward" for dtype in ("float32", "float64", "float16")],
@@ -308,6 +321,8 @@ def test_f67_convolutions_are_left_to_cudnn_where_it_is_installed():
         *[f"{name} float32 True 0 0 0 conv_by_dnn.forward" for name in ("uneven zeros", "refused", "no images")],
         *["{'conv_by_panels.forward'}"] * 2,
         "1",
+        "cudnn panels {'conv_by_dnn.forward'}",
+        "{'conv_by_dnn.forward'}",
     ]
     assert status == 0 and output.splitlines() == wanted, output
 
