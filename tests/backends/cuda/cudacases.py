@@ -99,18 +99,22 @@ def brain_cases(rng):
 
 
 def window_cases(rng):
-    """Pooling, convolutions, and their gradients."""
+    """Pooling, convolutions, batch norm, and their gradients."""
     x, h = T.ftensor4("x"), T.tensor3("h", dtype="float16")
     xs, hs = rng.standard_normal((2, 3, 9, 8)).astype("float32"), rng.standard_normal((2, 7, 6)).astype("float16")
-    w, v = T.tensor("w", dtype="float32", shape=(4, 3, 3, 3)), T.tensor("v", dtype="float16", shape=(20, 7, 3))
-    ws, vs = rng.standard_normal((4, 3, 3, 3)).astype("float32"), rng.standard_normal((20, 7, 3)).astype("float16")
+    w, v = T.tensor("w", dtype="float32", shape=(20, 3, 3, 3)), T.tensor("v", dtype="float16", shape=(20, 7, 3))
+    ws, vs = rng.standard_normal((20, 3, 3, 3)).astype("float32"), rng.standard_normal((20, 7, 3)).astype("float16")
     how = {"stride": (2, 1), "pad": (1, 1), "ignore_border": True}
     moved = T.nnet.conv2d(x, w, border_mode=(1, 2), subsample=(2, 1), algo="panels")
+    z, s = T.tensor("z", dtype="float32", shape=(3, 4, 9, 8)), T.tensor("s", dtype="float32", shape=(1, 4, 1, 1))
+    normal = T.nnet.batch_normalization_train(z, s, s, axes="spatial")[0]
+    zs, ss = rng.standard_normal((3, 4, 9, 8)).astype("float32"), rng.random((1, 4, 1, 1)).astype("float32")
     ys = [T.signal.pool_2d(x, (3, 3), mode=mode, **how) for mode in ("max", "average_exc_pad")]
     return {
         "pooling": ([x], [*ys, *[tg.grad(T.sqr(y).sum(), x) for y in ys]], [xs]),
-        "convolutions": ([x, w], [moved, *tg.grad(T.sqr(moved).sum(), [x, w])], [xs, ws]),
+        "convolutions": ([x, w], [moved, *tg.grad(T.sqr(moved).sum(), [x, w])], [np.round(xs * 2), np.round(ws * 2)]),
         "convolutions of half": ([h, v], [T.nnet.conv1d(h, v, border_mode="half", algo="panels")], [hs, vs]),
+        "batch norm": ([z, s], [normal, *tg.grad(T.sqr(normal * z).sum(), [z, s])], [zs, ss]),
         "pooling of half": ([h], [T.signal.pool_2d(h, (2, 5), **how), T.signal.pool_2d(h, (3, 2), mode="sum")], [hs]),
     }  # fmt: skip
 

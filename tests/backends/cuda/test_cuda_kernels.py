@@ -76,6 +76,20 @@ def test_long_indices():
         assert list(run.modules) == [True]
 
 
+def test_a_team_shares_out_the_long_folds_inside_of_a_short_one():
+    """Sums over images and places: 256 threads for each channel instead of one."""
+    x = T.tensor("x", dtype="float32", shape=(8, 5, 70, 20))
+    value = np.random.default_rng(0).standard_normal((8, 5, 70, 20)).astype("float32")
+    outputs = [x.mean((0, 2, 3)), x.var((0, 2, 3)), T.argmax(x.dimshuffle(1, 0, 2, 3).reshape((5, 8, 1400)).max(1), 1)]
+    want = tg.function([x], outputs)(value)
+    with emulation() as device:
+        run = Executable(program([x], outputs), device)
+        for got, expected in zip(run(value), want):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-4, atol=1e-6)
+        rows = [launch for launch in run.plan_for((value.shape,)).first.launches if "team" in launch.numbers]
+    assert rows and all(launch.numbers["team"] == 256 for launch in rows)
+
+
 def test_the_second_call_records_and_the_third_replays():
     inputs, outputs, values = CASES["rows"]
     with emulation() as device:

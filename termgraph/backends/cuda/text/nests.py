@@ -9,6 +9,7 @@ from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.loops.tree import (
+    Accumulate,
     Call,
     Choice,
     Columns,
@@ -29,6 +30,9 @@ from termgraph.terms.op import CONST
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+
+INSIDE = 32  # elements of a fold inside of another one from which a team shares out the inner one
 
 
 def grid_loop(i: str, end: str, begin: str = "0") -> str:
@@ -154,9 +158,26 @@ def is_straight(body: Sequence[Node]) -> bool:
     return not any(isinstance(n, (Loop, Reduce, Columns, Row)) for n in walk(list(body)))
 
 
+def shared_inside(n: Node) -> bool:
+    """Whether, of a fold with folds inside, a team shares out those: they are known to be long, and the longer ones."""
+    inner = [m for m in n.body if isinstance(m, Reduce)] if isinstance(n, Reduce) else []
+    if not inner or not all(isinstance(m, (Let, Accumulate, Reduce)) for m in n.body):  # type: ignore[attr-defined]
+        return False
+    outer, lengths = n.var.extent, [m.var.extent for m in inner]  # type: ignore[attr-defined]
+    if any(length.fv for length in (outer, *lengths)):  # threads of other teams would wait for each other
+        return False
+    return all((length.const or 0) >= max(INSIDE, outer.const or 0) for length in lengths)
+
+
 def shared_out(body: Sequence[Node]) -> list[Poly]:
     """The lengths that a team shares out."""
-    return list(dict.fromkeys(n.var.extent for n in body if isinstance(n, (Loop, Reduce, Columns))))
+    found: list[Poly] = []
+    for n in body:  # as deep as folds nest
+        if shared_inside(n):
+            found += shared_out(n.body)  # type: ignore[attr-defined]
+        elif isinstance(n, (Loop, Reduce, Columns)):
+            found.append(n.var.extent)
+    return list(dict.fromkeys(found))
 
 
 def adds_only(n: Kernel) -> bool:

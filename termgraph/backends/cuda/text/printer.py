@@ -1,7 +1,7 @@
 """Loop trees as the text of CUDA kernels: what one thread does, and what a team of threads does together.
 
 At team level a loop is shared out among the threads (`lane`, `lane + team`, ...) and a fold ends with `tg_fold`; what
-stands deeper inside is run by one thread.
+stands deeper inside is run by one thread, except for long folds inside of a fold, which are shared out in its place.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.cuda.text.dialect import CudaDialect
+from termgraph.backends.cuda.text.nests import shared_inside
 from termgraph.backends.cuda.text.scatter import Claim
 from termgraph.lower.lengths.index import Poly, Var
 from termgraph.lower.loops.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
@@ -31,6 +32,7 @@ class CudaPrinter(Printer):
     d: CudaDialect
     room = 512  # bytes of shared memory for folds
     barrier = "tg_barrier(team);"
+    knows_inside = True  # whether a team may share out the folds inside of a fold
 
     def __init__(self, dialect: CudaDialect, nodes: Iterable[Node], outside: dict[Any, str] | None = None) -> None:
         nodes = list(nodes)
@@ -143,11 +145,16 @@ class CudaPrinter(Printer):
             acc = self.names.new("a")
             self.declare_fold(f, acc)
             self.text["acc", f] = acc
-        with self.iteration(n.var):
-            self.body(n.body)
+        inside = self.team and self.knows_inside and shared_inside(n)
+        if inside:  # all threads go through it together, and share out the folds in it
+            with self.block(self.for_head(n.var)):
+                self.body(n.body)
+        else:
+            with self.iteration(n.var):
+                self.body(n.body)
         for f in n.folds:
             acc = self.text["acc", f]
-            if self.team:
+            if self.team and not inside:
                 self.join(f, acc)
             self.call_it(f, acc)
 
@@ -200,7 +207,7 @@ class CudaPrinter(Printer):
         """Whether a statement reads what other threads of the team wrote since the last barrier."""
         if not fresh:
             return False
-        own = n.var if isinstance(n, SHARED_OUT) else None
+        own = n.var if isinstance(n, SHARED_OUT) and not shared_inside(n) else None
         for buf, offset in loads(n):
             for (written, place), var in fresh.items():
                 if written is buf and not (place is offset and var is own and own is not None):
@@ -215,6 +222,7 @@ class ColumnPrinter(CudaPrinter):
     """
 
     barrier = "__syncthreads();"
+    knows_inside = False
 
     def join(self, f: Any, acc: str) -> None:
         self.uses_room = True
@@ -259,7 +267,9 @@ class CachedRow:
 def cached_row(body: Sequence[Node], count: int) -> CachedRow | None:
     """What is worth keeping in registers between the loops of a row."""
     loops = [n for n in body if isinstance(n, (Loop, Reduce))]
-    if len(loops) < 2 or any(n.var is not loops[0].var for n in loops) or any(isinstance(n, Columns) for n in body):
+    if len(loops) < 2 or any(n.var is not loops[0].var or shared_inside(n) for n in loops):
+        return None
+    if any(isinstance(n, Columns) for n in body):
         return None
     written = {w.buf for w in walk(list(body)) if isinstance(w, Write)}
     users: dict[Any, int] = {}
