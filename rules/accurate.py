@@ -6,7 +6,8 @@ them: at points where they do not hold, the form is seen to be wrong. What is be
 """
 
 from termgraph.rulelib._goals_accurate import larger_power
-from termgraph.rules import Float, Uniform, negative, nonnegative, nonzero, positive, rule, ruleset
+from termgraph.rules import Float, Uniform, head, negative, nonnegative, nonzero, positive, rule, ruleset
+from termgraph.terms.facts import circular
 from termgraph.terms.ops.elementwise import (
     abs_,
     arccos,
@@ -15,7 +16,6 @@ from termgraph.terms.ops.elementwise import (
     arctan2,
     cbrt,
     cos,
-    cosh,
     exp,
     expm1,
     hypot,
@@ -64,7 +64,7 @@ def conjugates(x: Float, y: Float, z: Float, a: Float, b: Float):
 
 
 @ruleset("accurate")
-def differences_of_functions(x: Float, y: Float, z: Float):
+def differences_of_functions(x: Float, y: Float, z: Float, s: head, c: head, t: head, n):
     """The difference of a function at two places, from the difference of these."""
     yield rule("exp",             exp(x) - exp(y),            exp(y) * expm1(x - y),                    assumes=FORMS)
     yield rule("expm1",           expm1(x) - expm1(y),        exp(y) * expm1(x - y),                    assumes=FORMS)
@@ -80,14 +80,13 @@ def differences_of_functions(x: Float, y: Float, z: Float):
     yield rule("log_root",        log(sqr(x) + y),            log1p(sqr(x) + (y - 1)),                  assumes=FORMS)
     yield rule("log_scaled",      log(x + y),                 log(x) + log1p(y / x),       positive(x), assumes=FORMS)
     yield rule("log_hypot",       log(hypot(x, y)),           0.5 * log1p((x - 1) * (x + 1) + sqr(y)),  assumes=FORMS)
-    yield rule("sin",             sin(x) - sin(y),            2 * sin((x - y) / 2) * cos((x + y) / 2),  assumes=FORMS)
-    yield rule("cos",             cos(x) - cos(y),            -2 * sin((x - y) / 2) * sin((x + y) / 2), assumes=FORMS)
+    yield rule("sin",             s(x) - s(y),                2 * s((x - y) / 2) * c((x + y) / 2),
+                                  circular(s, c, t, n), assumes=FORMS)
+    yield rule("cos",             c(x) - c(y),                -2 * n * s((x - y) / 2) * s((x + y) / 2),
+                                  circular(s, c, t, n), assumes=FORMS)
     yield rule("tan",             tan(x) - tan(y),            sin(x - y) / (cos(x) * cos(y)),           assumes=FORMS)
     yield rule("arctan",          arctan(x) - arctan(y),      arctan2(x - y, 1 + x * y),                assumes=FORMS)
     yield rule("arccos",          arccos(1 - x),              2 * arcsin(sqrt(x / 2)),                  assumes=FORMS)
-    yield rule("sinh",            sinh(x) - sinh(y),          2 * sinh((x - y) / 2) * cosh((x + y) / 2), assumes=FORMS)
-    yield rule("cosh",            cosh(x) - cosh(y),          2 * sinh((x - y) / 2) * sinh((x + y) / 2), assumes=FORMS)
-    yield rule("cosh_one",        cosh(x) - 1,                2 * sqr(sinh(0.5 * x)),                   assumes=FORMS)
     yield rule("tanh",            tanh(x) - tanh(y),          -2 * sign(x - y) * expm1(-2 * abs_(x - y))
                * exp(abs_(x - y) - abs_(x) - abs_(y)) * sigmoid(2 * abs_(x)) * sigmoid(2 * abs_(y)), assumes=FORMS)
     yield rule("sum_sin",         sin(x + y) - sin(x),        2 * cos(x + y / 2) * sin(y / 2),          assumes=FORMS)

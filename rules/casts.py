@@ -12,7 +12,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 
 @ruleset("canonicalize")
 def casts(x, y, z, f: head, g: head[floor, ceil, trunc, round_], xs: seg, ys: seg, a: param, b: param, d: param,
-          q: head[any_, all_]):
+          q: head[any_, all_], e: head[eq, neq], r: head[sum_, prod]):
     yield rule("same",           cast(x, dtype=x.dtype),                         x, tags=AGAIN)
     yield rule("twice",          cast(cast(x, dtype=a), dtype=b),                cast(x, dtype=b),
                                  needless(x, a, b), tags=AGAIN)
@@ -24,17 +24,13 @@ def casts(x, y, z, f: head, g: head[floor, ceil, trunc, round_], xs: seg, ys: se
                                  exact_in(x, d))
     yield rule("logical_not",    logical_not(cast(x, dtype=d)),                  logical_not(x),
                                  exact_in(x, d))
-    yield rule("neq_zero",       neq(cast(x, dtype=d), 0),                       neq(x, 0),
-                                 exact_in(x, d))
-    yield rule("eq_zero",        eq(cast(x, dtype=d), 0),                        eq(x, 0),
+    yield rule("equals_zero",    e(cast(x, dtype=d), 0),                         e(x, 0),
                                  exact_in(x, d))
     yield rule("any_all",        q(cast(x, dtype=d)),                            q(x),
                                  exact_in(x, d))
 
     # sums and products convert as they go
-    yield rule("sum",            sum_(cast(x, dtype=d), axis=a, dtype=d),        sum_(x, axis=a, dtype=d),
-                                 exact_in(x, d))
-    yield rule("prod",           prod(cast(x, dtype=d), axis=a, dtype=d),        prod(x, axis=a, dtype=d),
+    yield rule("folded",         r(cast(x, dtype=d), axis=a, dtype=d),           r(x, axis=a, dtype=d),
                                  exact_in(x, d))
 
     # whole numbers are not rounded

@@ -26,12 +26,16 @@ from termgraph.terms.ops.elementwise import (
     erfc,
     exp,
     expm1,
+    ge,
+    gt,
     hypot,
     isfinite,
     isinf,
     isnan,
+    le,
     logical_not,
     logical_xor,
+    lt,
     maximum,
     minimum,
     neg,
@@ -45,24 +49,19 @@ from termgraph.terms.ops.elementwise import (
 @ruleset("canonicalize")
 def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, u: Real,
                 v: Real, w: Float, q: Float, r: head[abs_, neg],
-                s: head[arctan, erf, erfc, exp, expm1, sigmoid, softplus, tanh], h: head[hypot, logical_xor]):
+                s: head[arctan, erf, erfc, exp, expm1, sigmoid, softplus, tanh], h: head[hypot, logical_xor],
+                a: head[le, ge], b: head[lt, gt], k: head[isnan, isinf], t: head[isnan, isinf, isfinite]):
     # with itself; NaN is not equal to itself
-    yield rule("lt_self",        x < x,                      False)
-    yield rule("gt_self",        x > x,                      False)
-    yield rule("le_self",        x <= x,                     eq(x, x))
-    yield rule("ge_self",        x >= x,                     eq(x, x))
+    yield rule("below_self",     b(x, x),                    False)
+    yield rule("at_most_self",   a(x, x),                    eq(x, x))
     yield rule("neq_self",       neq(x, x),                  isnan(x))
     yield rule("eq_self",        eq(x, x),                   logical_not(isnan(x)))
-    yield rule("isnan_integer",  isnan(i),                   False)
-    yield rule("isnan_bool",     isnan(p),                   False)
-    yield rule("isinf_integer",  isinf(i),                   False)
-    yield rule("isinf_bool",     isinf(p),                   False)
+    yield rule("special_integer", k(i),                      False)
+    yield rule("special_bool",   k(p),                       False)
     yield rule("isfinite_integer", isfinite(i),              True)
     yield rule("isfinite_bool",  isfinite(p),                True)
-    yield rule("isnan_sign",     isnan(r(x)),                isnan(x))
+    yield rule("special_sign",   t(r(x)),                    t(x))
     yield rule("isnan_total",    isnan(s(w)),                isnan(w))
-    yield rule("isinf_sign",     isinf(r(x)),                isinf(x))
-    yield rule("isfinite_sign",  isfinite(r(x)),             isfinite(x))
 
     # one spelling
     yield rule("constant_right", f(c, z),                    g(z, c),                   swapped(f, g))

@@ -20,7 +20,7 @@ from termgraph.terms.ops.elementwise import (
 
 
 @ruleset("stabilize")
-def exponentials(x: Float, y: Float):
+def exponentials(x: Float, y: Float, e: head[exp, exp2]):
     # near zero
     yield rule("expm1",           exp(x) - 1,                        expm1(x))
     yield rule("one_minus_exp",   1 - exp(x),                        -expm1(x))
@@ -32,14 +32,12 @@ def exponentials(x: Float, y: Float):
 
     # one exponential instead of several, which could overflow on the way
     yield rule("reciprocal",      1 / exp(x),                        exp(-x), assumes=["reassoc"])
-    yield rule("mul",             exp(x) * exp(y),                   exp(x + y), assumes=["finite", "reassoc"])
+    yield rule("mul",             e(x) * e(y),                       e(x + y),   assumes=["finite", "reassoc"])
     yield rule("div",             exp(x) / exp(y),                   exp(x - y), assumes=["finite", "reassoc"])
     yield rule("pow",             exp(x) ** y,                       exp(x * y),
                                   assumes=["finite", "reassoc"])
     yield rule("sqr",             sqr(exp(x)),                       exp(2 * x))
     yield rule("sqrt",            sqrt(exp(x)),                      exp(0.5 * x))
-    yield rule("mul_base_two",    exp2(x) * exp2(y),                 exp2(x + y),
-                                  assumes=["finite", "reassoc"])
 
     # of the stable logarithms
     yield rule("exp_log1mexp",    exp(log1mexp(x)),                  -expm1(x), assumes=["domain", "signed_zero"])
@@ -56,6 +54,7 @@ def exponentials(x: Float, y: Float):
 
 @ruleset("stabilize")
 def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
+    # those that sines and cosines have as well, but for a sign, are in `trigonometry`
     yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x))
     yield rule("half",            (2 * f(x)) / 2,                    f(x))
     yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x),                 assumes=["reassoc"])
@@ -67,7 +66,6 @@ def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
                                   assumes=["finite", "reassoc"])
     yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
     yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
-    yield rule("one",             sqr(cosh(x)) - sqr(sinh(x)),       1,                          assumes=["finite"])
     yield rule("exp_minus_cosh",  exp(x) - cosh(x),                  sinh(x))
     yield rule("exp_minus_sinh",  exp(x) - sinh(x),                  cosh(x))
     yield rule("cosh_minus_exp",  cosh(x) - exp(x),                  -sinh(x))
@@ -76,12 +74,5 @@ def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
     yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x))
     yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x))
     yield rule("sinh_plus_exp_neg", sinh(x) + exp(-x),               cosh(x),                    assumes=["reassoc"])
-    yield rule("tanh_over_sinh",  tanh(x) / sinh(x),                 1 / cosh(x),
-                                  assumes=["domain", "reassoc"])
     yield rule("cosh_over_sinh",  cosh(x) / sinh(x),                 1 / tanh(x))
-    yield rule("cosh2_minus_one", sqr(cosh(x)) - 1,                  sqr(sinh(x)))
     yield rule("one_plus_sinh2",  1 + sqr(sinh(x)),                  sqr(cosh(x)),                assumes=["reassoc"])
-    yield rule("sinh_over_tanh",  sinh(x) / tanh(x),                 cosh(x),
-                                  assumes=["domain", "reassoc"])
-    yield rule("tanh_cosh",       tanh(x) * cosh(x),                 sinh(x),
-                                  assumes=["finite", "reassoc"])

@@ -18,6 +18,7 @@ from math import sqrt as root
 from termgraph.rulelib._goals_grad import Number, power_slope, times_the_others, where_largest
 from termgraph.rules import Complex, head, param, rule, ruleset, seg
 from termgraph.rules.parts import each
+from termgraph.terms.facts import circular, inverse
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.ops.derivative import missing, pullback, tup
 from termgraph.terms.ops.draws import beta_draw, gamma_draw
@@ -26,11 +27,7 @@ from termgraph.terms.ops.elementwise import (
     add,
     arccos,
     arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
     arctan2,
-    arctanh,
     betainc,
     cast,
     cbrt,
@@ -102,8 +99,6 @@ from termgraph.terms.ops.elementwise import (
     sqr,
     sqrt,
     switch,
-    tan,
-    tanh,
     trunc,
     xlog1py,
     xlogy,
@@ -195,22 +190,21 @@ def grad_exponential(x, y, g):
 
 
 @ruleset("grad")
-def grad_trigonometric(x, y, g, w: Complex):
-    yield rule("sin",        pullback(sin(x), g),            (g * cos(x),))
+def grad_trigonometric(x, y, g, w: Complex, s: head, c: head, t: head, f: head, n):
+    # the hyperbolic functions are like the others but for a sign
+    yield rule("sin",        pullback(s(x), g),              (g * c(x),),                        circular(s, c, t, n))
     yield rule("cos",        pullback(cos(x), g),            (-g * sin(x),))
-    yield rule("tan",        pullback(tan(x), g),            (g * (1 + sqr(tan(x))),))
-    yield rule("arcsin",     pullback(arcsin(x), g),         (g / sqrt(1 - sqr(x)),))
-    yield rule("arccos",     pullback(arccos(x), g),         (-g / sqrt(1 - sqr(x)),))
-    yield rule("arctan",     pullback(arctan(x), g),         (g / (1 + sqr(x)),))
-    yield rule("arctan2",    pullback(arctan2(y, x), g),
-                             (g * (x / (sqr(x) + sqr(y))), -g * (y / (sqr(x) + sqr(y)))))
-    yield rule("sinh",       pullback(sinh(x), g),           (g * cosh(x),))
     yield rule("cosh",       pullback(cosh(x), g),           (g * sinh(x),))
-    yield rule("tanh",       pullback(tanh(x), g),           (g * (1 - sqr(tanh(x))),))
-    yield rule("arcsinh",    pullback(arcsinh(x), g),        (g / sqrt(1 + sqr(x)),))
+    yield rule("tan",        pullback(t(x), g),              (g * (1 + n * sqr(t(x))),),         circular(s, c, t, n))
+    yield rule("arcsin",     pullback(f(x), g),              (g / sqrt(1 - n * sqr(x)),),
+                             inverse(s, f), circular(s, c, t, n))
+    yield rule("arccos",     pullback(arccos(x), g),         (-g / sqrt(1 - sqr(x)),))
     yield rule("arccosh_c",  pullback(arccosh(w), g),        (g / (sqrt(w - 1) * sqrt(w + 1)),))
     yield rule("arccosh",    pullback(arccosh(x), g),        (g / sqrt((x - 1) * (x + 1)),))
-    yield rule("arctanh",    pullback(arctanh(x), g),        (g / (1 - sqr(x)),))
+    yield rule("arctan",     pullback(f(x), g),              (g / (1 + n * sqr(x)),),
+                             inverse(t, f), circular(s, c, t, n))
+    yield rule("arctan2",    pullback(arctan2(y, x), g),
+                             (g * (x / (sqr(x) + sqr(y))), -g * (y / (sqr(x) + sqr(y)))))
 
 
 @ruleset("grad")

@@ -32,8 +32,5 @@ def grad_marks(x, g, a: param, b: param):
 
 
 @ruleset("canonicalize")
-def gradients_taken(x, f: head[grad_clip, grad_scale]):
+def gradients_taken(x, f: head[grad_clip, grad_scale, zero_grad, disconnected_grad, undefined_grad]):
     yield rule("mark",         f(x),                  x)
-    yield rule("zero",         zero_grad(x),          x)
-    yield rule("disconnected", disconnected_grad(x),  x)
-    yield rule("undefined",    undefined_grad(x),     x)

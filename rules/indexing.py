@@ -33,7 +33,7 @@ AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 @ruleset("canonicalize")
 def indexing(x, y, u, v, w: Vector, n, f: head, r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
              xs: seg, ys: seg, ks: seg, ms: seg, ns: seg, a: param, d: param, i: param, j: param, o: param,
-             k: Integer):
+             k: Integer, b: head[set_subtensor, inc_subtensor]):
     # one spelling for every index, nothing for the whole array
     yield rule("whole",          subtensor(x, index=()),                         x, tags=AGAIN)
     yield rule("plain",          subtensor(x, *ks, index=i),                     at(x, plain(x, ks, i)))
@@ -72,7 +72,5 @@ def indexing(x, y, u, v, w: Vector, n, f: head, r: head[sum_, prod, max_, min_, 
                                  fills(x, y, i))
     yield rule("of_inc",         subtensor(inc_subtensor(x, y, *ks, index=i), *ks, index=i),
                                  subtensor(x, *ks, index=i) + y)
-    yield rule("beside_set",     subtensor(set_subtensor(x, y, index=i), index=j), subtensor(x, index=j),
-                                 disjoint(x, i, j))
-    yield rule("beside_inc",     subtensor(inc_subtensor(x, y, index=i), index=j), subtensor(x, index=j),
+    yield rule("beside",         subtensor(b(x, y, index=i), index=j), subtensor(x, index=j),
                                  disjoint(x, i, j))

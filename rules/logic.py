@@ -21,7 +21,7 @@ from termgraph.terms.ops.elementwise import (
 
 @ruleset("canonicalize")
 def logic(x, y, n, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head, a: head[logical_and, logical_or],
-          o: head, b: head[bitwise_and, bitwise_or]):
+          o: head, b: head[bitwise_and, bitwise_or], s: head[left_shift, right_shift]):
     yield rule("not_not",        logical_not(logical_not(p)),                    p)
     yield rule("settled",        a(x, n),                                        n,                 absorbing(a, n))
     yield rule("with_not",       a(x, logical_not(x)),                           n,                 absorbing(a, n))
@@ -47,8 +47,7 @@ def logic(x, y, n, p: Bool, q: Bool, i: Integer, j: Integer, f: head, g: head, a
     yield rule("bits_xor_all",   bitwise_xor(i, -1),                             invert(i))
     yield rule("bits_and_not",   bitwise_and(i, invert(i)),                      0)
     yield rule("bits_absorb",    b(i, o(i, j)),                                  i,                 dual(b, o))
-    yield rule("shift_zero",     left_shift(0, i),                               0)
-    yield rule("shift_right_zero", right_shift(0, i),                            0)
+    yield rule("shift_zero",     s(0, i),                                        0)
 
     # on truth values there is one operator for each truth table
     yield rule("invert_bool",    invert(p),                                      logical_not(p))

@@ -1,8 +1,8 @@
 """Logarithms of sums of exponentials, over operands (logaddexp) and along axes (logsumexp)."""
 
 from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
-from termgraph.rules.parts import kept
-from termgraph.rules.shape_facts import constant_along, leading
+from termgraph.rules.parts import put_back
+from termgraph.rules.shape_facts import constant_along
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import exp, exp2, log, log1mexp, log2, logaddexp, logaddexp2, softplus
 from termgraph.terms.ops.reduce import logsumexp as logsumexp_
@@ -20,18 +20,15 @@ def logaddexps(x: Float, y: Float, z: Float):
 
 
 @ruleset("stabilize")
-def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param):
+def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param | None):
     yield rule("log_sum_exp",     log(sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a),      same_dtype(this, x))
-    yield rule("mean",            log(sum_(exp(x), axis=a, dtype=d) / y), logsumexp_(x, axis=a) - log(y),
-                                  same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("mean_kept",       log(dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) / y),
+    yield rule("mean",            log(dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) / y),
                                   dimshuffle(logsumexp_(x, axis=a), order=o) - log(y),
                                   same_dtype(this, x), assumes=["finite", "reassoc"])
     yield rule("scaled",          log(y * sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a) + log(y),
                                   same_dtype(this, x), assumes=["finite", "reassoc"])
 
     # a maximum (or anything else) that was subtracted by hand and added again
-    yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=kept(x, a)), axis=a), logsumexp_(x, axis=a),
-                                  assumes=["finite"])
-    yield rule("shifted_leading", z + logsumexp_(x - z, axis=a),      logsumexp_(x, axis=a),
-                                  leading(a), constant_along(z, a, x), assumes=["finite"])
+    yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=put_back(x, a)), axis=a),
+                                  logsumexp_(x, axis=a),
+                                  constant_along(dimshuffle(z, order=put_back(x, a)), a, x), assumes=["finite"])

@@ -44,9 +44,7 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                e: head[max_, min_], l: head[any_, all_], t: head[argmax, argmin],
                s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
-    yield rule("sum_nothing",    sum_(x, axis=(), dtype=d),                      cast(x, dtype=d),
-                                 assumes=["signed_zero"])
-    yield rule("prod_nothing",   prod(x, axis=(), dtype=d),                      cast(x, dtype=d),
+    yield rule("fold_nothing",   h(x, axis=(), dtype=d),                         cast(x, dtype=d),
                                  assumes=["signed_zero"])
     yield rule("extreme_nothing", e(x, axis=()),                                 x)
     yield rule("truth_nothing",  l(x, axis=()),                                  neq(x, 0))
@@ -57,10 +55,8 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                                  along_one(g, x))
 
     # one reduction instead of two
-    yield rule("sum_sum",        sum_(sum_(x, axis=a, dtype=d), axis=b, dtype=d),
-                                 sum_(x, axis=merged(x, a, b), dtype=d), assumes=[*ROUNDS, "finite"])
-    yield rule("prod_prod",      prod(prod(x, axis=a, dtype=d), axis=b, dtype=d),
-                                 prod(x, axis=merged(x, a, b), dtype=d), assumes=[*ROUNDS, "finite"])
+    yield rule("fold_fold",      h(h(x, axis=a, dtype=d), axis=b, dtype=d),
+                                 h(x, axis=merged(x, a, b), dtype=d), assumes=[*ROUNDS, "finite"])
     yield rule("max_max",        max_(max_(x, axis=a), axis=b),                  max_(x, axis=merged(x, a, b)))
     yield rule("min_min",        min_(min_(x, axis=a), axis=b),                  min_(x, axis=merged(x, a, b)),
                                  assumes=["signed_zero"])

@@ -1,7 +1,7 @@
 """Writing into arrays: writes that are overwritten, that write nothing, that fill everything, or that meet zeros."""
 
 from termgraph.rulelib._goals_writes import like, summed_places
-from termgraph.rules import Inexact, Scalar, param, rule, ruleset, same_dtype, same_type, seg, this
+from termgraph.rules import Inexact, Scalar, head, param, rule, ruleset, same_dtype, same_type, seg, this
 from termgraph.rules.constant_guards import Zero, Zeros
 from termgraph.rules.index_parts import cut_along, fills
 from termgraph.rules.shape_facts import takes
@@ -12,7 +12,8 @@ from termgraph.terms.ops.shaping import alloc, join
 
 @ruleset("canonicalize")
 def writes(x, y, z, o: Zeros, q: Zero, w: Inexact, v: Scalar, ks: seg, ns: seg, i: param, j: param,
-           a: param, d: param):
+           a: param, d: param, f: head[set_subtensor, inc_subtensor, scatter_set, scatter_add],
+           s: head[set_subtensor, scatter_set], t: head[inc_subtensor, scatter_add]):
     # everything is written
     yield rule("set_all",        set_subtensor(x, y, index=()),                  z,
                                  like(y, x, z))
@@ -20,21 +21,14 @@ def writes(x, y, z, o: Zeros, q: Zero, w: Inexact, v: Scalar, ks: seg, ns: seg, 
                                  takes(x, y))
 
     # written twice
-    yield rule("set_set",        set_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i),
-                                 set_subtensor(x, z, *ks, index=i))
+    yield rule("set_twice",      s(s(x, y, *ks, index=i), z, *ks, index=i),      s(x, z, *ks, index=i))
     yield rule("set_inc",        set_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i),
                                  set_subtensor(x, z, *ks, index=i))
     yield rule("inc_set",        inc_subtensor(set_subtensor(x, y, *ks, index=i), z, *ks, index=i),
                                  set_subtensor(x, y + z, *ks, index=i),
                                  same_dtype(x, y), same_dtype(x, z))
-    yield rule("inc_inc",        inc_subtensor(inc_subtensor(x, y, *ks, index=i), z, *ks, index=i),
-                                 inc_subtensor(x, y + z, *ks, index=i),
+    yield rule("added_twice",    t(t(x, y, *ks, index=i), z, *ks, index=i),      t(x, y + z, *ks, index=i),
                                  same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
-    yield rule("add_add",        scatter_add(scatter_add(x, y, *ks, index=i), z, *ks, index=i),
-                                 scatter_add(x, y + z, *ks, index=i),
-                                 same_dtype(x, y), same_dtype(x, z), assumes=["reassoc"])
-    yield rule("scatter_twice",  scatter_set(scatter_set(x, y, *ks, index=i), z, *ks, index=i),
-                                 scatter_set(x, z, *ks, index=i))
 
     # what was there before, or nothing
     yield rule("set_same",       set_subtensor(x, subtensor(x, *ks, index=i), *ks, index=i), x)
@@ -64,13 +58,7 @@ def writes(x, y, z, o: Zeros, q: Zero, w: Inexact, v: Scalar, ks: seg, ns: seg, 
                                      same_dtype(o, y), same_dtype(o, z), assumes=["domain", "signed_zero"])
 
     # one value for all places
-    yield rule("set_alloc",      set_subtensor(x, alloc(v, *ns), *ks, index=i),  set_subtensor(x, v, *ks, index=i),
-                                 assumes=["domain"])
-    yield rule("inc_alloc",      inc_subtensor(x, alloc(v, *ns), *ks, index=i),  inc_subtensor(x, v, *ks, index=i),
-                                 assumes=["domain"])
-    yield rule("scatter_alloc",  scatter_set(x, alloc(v, *ns), *ks, index=i),    scatter_set(x, v, *ks, index=i),
-                                 assumes=["domain"])
-    yield rule("add_alloc",      scatter_add(x, alloc(v, *ns), *ks, index=i),    scatter_add(x, v, *ks, index=i),
+    yield rule("alloc",          f(x, alloc(v, *ns), *ks, index=i),              f(x, v, *ks, index=i),
                                  assumes=["domain"])
 
     # a sum with something written into zeros is written into the other operand

@@ -34,6 +34,11 @@ class Kind:
     def __init__(self, name: str, doc: str) -> None:
         self.name, self.__doc__ = name, doc
 
+    def __or__(self, other: Any) -> Kind:
+        if other is None and self is param:
+            return order
+        raise TypeError(f"only an order of dimensions can be None: `o: param | None`; not {self.name} | {other!r}")
+
     def __repr__(self) -> str:
         return self.name
 
@@ -56,6 +61,7 @@ class HeadKind(Kind):
 seg = Kind("seg", "Any number of operands, used with a star: `f(*xs)`.")
 head = HeadKind("head", "An operator, together with its parameters.")
 param = Kind("param", "The value of an operator's parameter, such as an axis.")
+order = Kind("param", "`param | None`: an order of dimensions; the dimshuffle that has it may be missing.")
 
 
 class Guard(Kind):
@@ -92,7 +98,7 @@ class Guard(Kind):
         both.left_out = self.left_out if other.left_out is None else other.left_out
         return both
 
-    def __or__(self, other: Guard | int) -> Guard:
+    def __or__(self, other: Any) -> Guard:
         self._refuse_optional(other)
         if isinstance(other, int):
             return self._or_left_out(other)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.forms import Instance
-from termgraph.rules.pattern import Captured
+from termgraph.rules.optional import may_be_missing
+from termgraph.rules.pattern import Captured, free_variables
 from termgraph.rules.stage import ARITHMETIC
 from termgraph.terms.op import Op
+from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class LazyActivation:
 
     def __init__(self, rules: Sequence[Any]) -> None:
         self.met: set[Any] = set()
-        rows = [(families(r.lhs) - _MAY_BE_SPELLED, _awaited(r), r, number) for number, r in enumerate(rules)]
+        rows = [(named(r), _awaited(r), r, number) for number, r in enumerate(rules)]
         self.awaited = list(dict.fromkeys(test for _, tests, _, _ in rows for test in tests))
         self._rules = [(names.union(tests), r, number) for names, tests, r, number in rows]
         self._forms: list[tuple[frozenset[Any], Form]] = []
@@ -50,6 +52,12 @@ class LazyActivation:
         if active:
             self._forms = [row for row in self._forms if not row[0] <= met]
         return active
+
+
+def named(rule: Any) -> frozenset[Any]:
+    """The families that every form of a rule names."""
+    found = families(rule.lhs) - _MAY_BE_SPELLED
+    return found - {dimshuffle} if any(may_be_missing(v, rule) for v in free_variables(rule.lhs)) else found
 
 
 def _awaited(rule: Any) -> list[Callable[..., Any]]:
@@ -76,4 +84,4 @@ def below(pattern: PatternTerm) -> frozenset[Any]:
 
 _MAY_BE_SPELLED = frozenset(ARITHMETIC)  # staging writes sums and products in other ways
 
-__all__ = ["LazyActivation", "below", "families"]
+__all__ = ["LazyActivation", "below", "families", "named"]

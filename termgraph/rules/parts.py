@@ -15,6 +15,7 @@ from termgraph.rules.fit import length_of
 from termgraph.rules.goals import IN_PLACE, Goal, GoalCall
 from termgraph.rules.kinds import Kind, SegVar, param
 from termgraph.rules.pattern import Pattern, free_variables
+from termgraph.rules.shape_facts import leading
 from termgraph.rules.stdgoals import dtype_of
 from termgraph.rules.text import pattern_text
 from termgraph.terms import build
@@ -33,6 +34,8 @@ Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of len
 
 class Part(Goal):
     """A goal with one answer, written as a function: of metavariables it gives what stands for the answer."""
+
+    without: Callable[..., GoalCall] | None = None  # the order of a dimshuffle: what must hold where that is missing
 
     def __init__(
         self, function: Callable[..., Any], kind: Kind | None, variable: type, arity: int | None = None
@@ -100,6 +103,15 @@ def kept(x: AnyTerm, axes: tuple[int, ...]) -> Any:
     """The order that puts reduced axes of `x` back, with length 1: `dimshuffle(sum_(x, axis=a), order=kept(x, a))`."""
     left = iter(range(x.type.ndim))
     return tuple(["x" if d in axes else next(left) for d in range(x.type.ndim)])
+
+
+@part_of(param)
+def put_back(x: AnyTerm, axes: tuple[int, ...]) -> Any:
+    """`kept(x, axes)` for a dimshuffle that may be missing if these are the first axes, where broadcasting does it."""
+    return kept.function(x, axes)
+
+
+put_back.without = lambda x, axes: GoalCall(leading, (axes,))
 
 
 @part_of(param)
@@ -194,5 +206,5 @@ def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tu
 
 __all__ = [
     "Part", "after", "backwards", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus",
-    "nothing_for", "part_of", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
+    "nothing_for", "part_of", "put_back", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import HeadKind, SegVar
 from termgraph.rules.optional import parts_left_out
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
+from termgraph.rules.signs import signs_of, with_signs
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op, is_var
@@ -104,9 +105,10 @@ def _answers(staged: list[GoalCall], variables: list[Var]) -> list[tuple[Any, ..
 
 
 def _specialised(rule: Stated, goals: tuple[GoalCall, ...], values: dict[Var, Any]) -> Any:
+    signs = signs_of(values)
     try:
-        lhs = flat_pattern(substitute(rule.lhs, values))
-        rhs = substitute(rule.rhs, values)
+        lhs = flat_pattern(substitute(with_signs(rule.lhs, signs), values))
+        rhs = substitute(with_signs(rule.rhs, signs), values)
     except _NoSuchParameter:
         return None
     made = []

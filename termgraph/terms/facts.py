@@ -136,6 +136,11 @@ elementwise = OpRelation("elementwise", ("op",), "f works element by element, wi
 complement = OpRelation("complement", ("op", "negated"), "not f(x, y) = g(x, y), exactly and for NaN too.")
 dual = OpRelation("dual", ("op", "dual"), "f(x, g(x, y)) = x, and turning the order (or the truth) makes f of g.")
 swapped = OpRelation("swapped", ("op", "mirror"), "f(x, y) = g(y, x).")
+circular = OpRelation(
+    "circular",
+    ("sine", "cosine", "tangent", "sign"),
+    "c(x)**2 + sign * s(x)**2 = 1 and t = s / c: sin; sinh with -1.",
+)
 reduction = OpRelation("reduction", ("op", "binary"), "The reduction folds the binary op along axes.")
 
 
@@ -153,8 +158,8 @@ def declare_from_table(op: Op) -> None:
 
 
 __all__ = [
-    "FACTS", "OpRelation", "absorbing", "associative", "changed", "commutative", "complement", "declare_from_table",
-    "declared", "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity", "injective", "inverse",
-    "left_identity", "monotone", "odd", "projection", "reduction", "right_identity", "swapped", "users_begin", "var",
-    "version",
+    "FACTS", "OpRelation", "absorbing", "associative", "changed", "circular", "commutative", "complement",
+    "declare_from_table", "declared", "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity",
+    "injective", "inverse", "left_identity", "monotone", "odd", "projection", "reduction", "right_identity", "swapped",
+    "users_begin", "var", "version",
 ]  # fmt: skip

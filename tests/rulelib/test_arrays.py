@@ -39,17 +39,17 @@ def alloc(value, *lengths):
 
 
 REDUCTIONS = [
-    ("reductions.sum_nothing", total(i), ew.cast(i, dtype=F)),
-    ("reductions.prod_nothing", prod(x, axis=(), dtype=F), x),
+    ("reductions.fold_nothing", total(i), ew.cast(i, dtype=F)),
+    ("reductions.fold_nothing", prod(x, axis=(), dtype=F), x),
     ("reductions.extreme_nothing", max_(x, axis=()), x),
     ("reductions.extreme_nothing", min_(x, axis=()), x),
     ("reductions.truth_nothing", any_(x, axis=()), ew.neq(x, 0.0)),
     ("reductions.truth_nothing", all_(p, axis=()), p),
     ("reductions.logsumexp_nothing", logsumexp(x, axis=()), x),
     ("reductions.running_one", cumsum(row, axis=0), row),
-    ("reductions.sum_sum", total(total(cube, 1), 1), total(cube, 1, 2)),
+    ("reductions.fold_fold", total(total(cube, 1), 1), total(cube, 1, 2)),
     (
-        "reductions.prod_prod",
+        "reductions.fold_fold",
         prod(prod(cube, axis=(0,), dtype=F), axis=(1,), dtype=F),
         prod(cube, axis=(0, 2), dtype=F),
     ),
@@ -109,7 +109,7 @@ WRITES = [
     ("writes.set_all", set_subtensor(x, s, index=()), alloc(s, shape_i(x, axis=0), shape_i(x, axis=1))),
     ("writes.inc_all", inc_subtensor(x, v, index=()), ew.add(x, v)),
     (
-        "writes.set_set",
+        "writes.set_twice",
         set_subtensor(set_subtensor(x, v, n, index=("?",)), w, n, index=("?",)),
         set_subtensor(x, w, n, index=("?",)),
     ),
@@ -120,17 +120,17 @@ WRITES = [
         set_subtensor(x, ew.add(v, w), index=(0,)),
     ),
     (
-        "writes.inc_inc",
+        "writes.added_twice",
         inc_subtensor(inc_subtensor(x, v, index=(0,)), w, index=(0,)),
         inc_subtensor(x, ew.add(v, w), index=(0,)),
     ),
     (
-        "writes.add_add",
+        "writes.added_twice",
         scatter_add(scatter_add(x, v, k, index=("a",)), w, k, index=("a",)),
         scatter_add(x, ew.add(v, w), k, index=("a",)),
     ),
     (
-        "writes.scatter_twice",
+        "writes.set_twice",
         scatter_set(scatter_set(x, v, k, index=("a",)), w, k, index=("a",)),
         scatter_set(x, w, k, index=("a",)),
     ),

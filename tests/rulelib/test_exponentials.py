@@ -19,7 +19,7 @@ CASES = {
     "exponentials.pow": (lambda x, y: T.exp(x) ** y, lambda x, y: T.exp(x * y), ROUND),
     "exponentials.sqr": (lambda x: T.sqr(T.exp(x)), lambda x: T.exp(2 * x), {}),
     "exponentials.sqrt": (lambda x: T.sqrt(T.exp(x)), lambda x: T.exp(0.5 * x), {}),
-    "exponentials.mul_base_two": (lambda x, y: T.exp2(x) * T.exp2(y), lambda x, y: T.exp2(x + y), ROUND),
+    "exponentials.mul two": (lambda x, y: T.exp2(x) * T.exp2(y), lambda x, y: T.exp2(x + y), ROUND),
     "exponentials.exp_log1mexp": (lambda x: T.exp(T.log1mexp(x)), lambda x: -T.expm1(x), {}),
     "exponentials.exp_softplus": (lambda x: T.exp(T.softplus(x)), lambda x: 1 + T.exp(x), {}),
     "exponentials.exp_logaddexp": (
@@ -50,13 +50,13 @@ CASES = {
     "hyperbolic.cosh_minus_exp_neg": (lambda x: T.cosh(x) - T.exp(-x), T.sinh, {}),
     "hyperbolic.exp_neg_minus_cosh": (lambda x: T.exp(-x) - T.cosh(x), lambda x: -T.sinh(x), {}),
     "hyperbolic.sinh_plus_exp_neg": (lambda x: T.sinh(x) + T.exp(-x), T.cosh, {}),
-    "hyperbolic.sinh_over_tanh": (lambda x: T.sinh(x) / T.tanh(x), T.cosh, {}),
-    "hyperbolic.tanh_cosh": (lambda x: T.tanh(x) * T.cosh(x), T.sinh, {}),
+    "trigonometry.sin_over_tan of sinh": (lambda x: T.sinh(x) / T.tanh(x), T.cosh, {}),
+    "trigonometry.tan_cos of cosh": (lambda x: T.tanh(x) * T.cosh(x), T.sinh, {}),
     "exponentials.expm1_softplus": (lambda x: T.expm1(T.softplus(x)), T.exp, {}),
     "exponentials.expm1_minus_softplus": (lambda x: T.expm1(-T.softplus(x)), lambda x: -T.sigmoid(x), {}),
     "exponentials.exp_minus_expm1": (lambda x: T.exp(x) - T.expm1(x), lambda x: T.ones_like(x), {}),
     "exponentials.exp_minus_log1p": (lambda x: T.exp(-T.log1p(x)), lambda x: 1 / (1 + x), {}),
-    "hyperbolic.one": (lambda x: T.sqr(T.cosh(x)) - T.sqr(T.sinh(x)), lambda x: T.ones_like(x), {}),
+    "trigonometry.one of cosh": (lambda x: T.sqr(T.cosh(x)) - T.sqr(T.sinh(x)), lambda x: T.ones_like(x), {}),
 }  # fmt: skip
 
 

@@ -10,11 +10,12 @@ from termgraph import db
 from termgraph.rules import rule, ruleset
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.intervals import known_ranges, tells
-from termgraph.rules.lazy_activation import LazyActivation, below, families
+from termgraph.rules.lazy_activation import LazyActivation, below, families, named
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.elementwise import add, cosh, exp, log, mul, sinh, tan
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.traverse import subterms
+from tests.rulelib.support import LIBRARY
 from tests.rulelib.test_random_graphs import grown
 
 v = T.dvector("v").term
@@ -50,6 +51,12 @@ def test_rules_sleep_until_everything_they_name_is_there(chain):
     assert sleepers.meet([tan]) == []
     assert [i.rule for i, _ in sleepers.meet([tan, exp])] == [closes]
     assert sleepers.meet([exp]) == [] and [i.rule for i, _ in sleepers.meet(OPS.values())] == [opens]
+
+
+def test_a_rule_sleeps_for_nothing_that_one_of_its_forms_does_without():
+    for r in LIBRARY.values():
+        for form in r.instances():
+            assert named(r) <= families(form.lhs), f"{form} does without some of {named(r)}"
 
 
 def test_what_a_graph_does_not_need_is_not_compiled():

@@ -28,47 +28,48 @@ CASES = {
     "logsumexp.log_sum_exp": (lse, lambda x: T.logsumexp(x, axis=1), {}),
     "logsumexp.mean": (lambda x: T.log(T.sum(T.exp(x), axis=1) / T.sum(x * x, axis=1)),
                        lambda x: T.logsumexp(x, axis=1) - T.log(T.sum(x * x, axis=1)), {}),
-    "logsumexp.mean_kept": (lambda x: T.log(T.exp(x).sum(axis=1, keepdims=True) / (2 + x * x)),
+    "logsumexp.mean kept": (lambda x: T.log(T.exp(x).sum(axis=1, keepdims=True) / (2 + x * x)),
                             lambda x: T.logsumexp(x, axis=1, keepdims=True) - T.log(2 + x * x), {}),
     "logsumexp.scaled": (lambda x: T.log(3.0 * T.sum(T.exp(x), axis=1)),
                          lambda x: T.logsumexp(x, axis=1) + T.log(T.full((1,), 3.0, dtype=x.dtype)), {}),
     "logsumexp.shifted": (lambda x: T.max(x, axis=1) + lse(top(x)), lambda x: T.logsumexp(x, axis=1), {}),
-    "logsumexp.shifted_leading": (lambda x: T.max(x) + T.log(T.sum(T.exp(x - T.max(x)))), T.logsumexp, {}),
-    "softmax.kept": (softmax, lambda x: T.softmax(x, axis=1), {}),
-    "softmax.leading": (lambda x: T.exp(x) / T.exp(x).sum(), lambda x: T.softmax(x, axis=None), {}),
+    "logsumexp.shifted leading": (lambda x: T.max(x) + T.log(T.sum(T.exp(x - T.max(x)))), T.logsumexp, {}),
+    "softmax.quotient": (softmax, lambda x: T.softmax(x, axis=1), {}),
+    "softmax.quotient leading": (lambda x: T.exp(x) / T.exp(x).sum(), lambda x: T.softmax(x, axis=None), {}),
     "softmax.shift_max": (lambda x: softmax(top(x)), lambda x: T.softmax(x, axis=1), {}),
-    "softmax.shift_max_leading": (lambda x: T.softmax(x - T.max(x), axis=None), lambda x: T.softmax(x, axis=None), {}),
+    "softmax.shift_max leading": (lambda x: T.softmax(x - T.max(x), axis=None), lambda x: T.softmax(x, axis=None), {}),
     "softmax.exp_log_softmax": (lambda x: T.exp(T.log_softmax(x, axis=1)), lambda x: T.softmax(x, axis=1), {}),
     "log_softmaxes.log_softmax": (lambda x: T.log(softmax(x)), lambda x: T.log_softmax(x, axis=1), {}),
-    "log_softmaxes.kept": (lambda x: x - lse(x, 1, True), lambda x: T.log_softmax(x, axis=1), {}),
-    "log_softmaxes.leading": (lambda x: x - lse(x, None), lambda x: T.log_softmax(x, axis=None), {}),
+    "log_softmaxes.difference": (lambda x: x - lse(x, 1, True), lambda x: T.log_softmax(x, axis=1), {}),
+    "log_softmaxes.difference leading": (lambda x: x - lse(x, None), lambda x: T.log_softmax(x, axis=None), {}),
     "log_softmaxes.shift_max": (lambda x: top(x) - lse(top(x), 1, True), lambda x: T.log_softmax(x, axis=1), {}),
-    "log_softmaxes.shift_max_leading": (lambda x: T.log_softmax(x - T.max(x), axis=None),
+    "log_softmaxes.shift_max leading": (lambda x: T.log_softmax(x - T.max(x), axis=None),
                                         lambda x: T.log_softmax(x, axis=None), {}),
-    "log_softmaxes.gather": (lambda x: T.log(softmax(x)[T.arange(2), np.array([2, 0])]),
+    "log_softmaxes.piece gather": (lambda x: T.log(softmax(x)[T.arange(2), np.array([2, 0])]),
                              lambda x: T.log_softmax(x, axis=1)[T.arange(2), np.array([2, 0])], {}),
-    "log_softmaxes.subtensor": (lambda x: T.log(T.softmax(x, axis=1)[:, 1]),
+    "log_softmaxes.piece subtensor": (lambda x: T.log(T.softmax(x, axis=1)[:, 1]),
                                 lambda x: T.log_softmax(x, axis=1)[:, 1], {}),
 }  # fmt: skip
 TWO = {
-    "softmax.kept scaled": (lambda x, y: y * T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True),
+    "softmax.quotient kept scaled": (lambda x, y: y * T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True),
                        lambda x, y: y * T.softmax(x, axis=1)),
-    "softmax.leading scaled": (lambda x, y: y * T.exp(x) / T.sum(T.exp(x)), lambda x, y: y * T.softmax(x, axis=None)),
+    "softmax.quotient leading scaled": (lambda x, y: y * T.exp(x) / T.sum(T.exp(x)),
+                                        lambda x, y: y * T.softmax(x, axis=None)),
     "softmax.shift": (lambda x, y: T.softmax(x - T.sum(y, axis=1, keepdims=True), axis=1),
                       lambda x, y: T.softmax(x, axis=1)),
     "softmax.shift plus": (lambda x, y: T.softmax(x + T.sum(y, axis=1, keepdims=True), axis=1),
                            lambda x, y: T.softmax(x, axis=1)),
-    "softmax.kept over": (lambda x, y: T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True) / y,
+    "softmax.quotient kept over": (lambda x, y: T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True) / y,
                           lambda x, y: T.softmax(x, axis=1) / y),
-    "softmax.leading over": (lambda x, y: T.exp(x) / T.sum(T.exp(x), axis=0) / y,
+    "softmax.quotient leading over": (lambda x, y: T.exp(x) / T.sum(T.exp(x), axis=0) / y,
                              lambda x, y: T.softmax(x, axis=0) / y),
-    "softmax.kept scaled, over": (lambda x, y: x * T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True) / y,
+    "softmax.quotient kept scaled, over": (lambda x, y: x * T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True) / y,
                             lambda x, y: x * T.softmax(x, axis=1) / y),
-    "softmax.leading scaled, over": (lambda x, y: x * T.exp(x) / T.sum(T.exp(x), axis=0) / y,
+    "softmax.quotient leading scaled, over": (lambda x, y: x * T.exp(x) / T.sum(T.exp(x), axis=0) / y,
                                     lambda x, y: x * T.softmax(x, axis=0) / y),
     "softmax.piece": (lambda x, y: T.exp(y) / T.sum(T.exp(x), axis=1, keepdims=True),
                       lambda x, y: T.exp(y - T.logsumexp(x, axis=1, keepdims=True))),
-    "softmax.piece_dropped": (lambda x, y: (T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True))[:, 1],
+    "softmax.piece dropped": (lambda x, y: (T.exp(x) / T.sum(T.exp(x), axis=1, keepdims=True))[:, 1],
                               lambda x, y: T.exp(x[:, 1] - T.logsumexp(x, axis=1))),
     "softmax.expectation": (lambda x, y: T.sum(y * T.exp(x), axis=1) / T.sum(T.exp(x), axis=1),
                             lambda x, y: T.sum(y * T.softmax(x, axis=1), axis=1)),
@@ -115,13 +116,13 @@ def test_three_terms():
 
 def test_axis_zero_needs_no_dimshuffle():
     options = {"at": LARGE, "shape": True, "ulps": 16, "near": 1.0}
-    check_rule("softmax.leading", lambda x: T.exp(x) / T.exp(x).sum(axis=0), lambda x: T.softmax(x, axis=0), **options)
+    check_rule("softmax.quotient", lambda x: T.exp(x) / T.exp(x).sum(axis=0), lambda x: T.softmax(x, axis=0), **options)
 
 
 def test_quiet():
     x, v = T.dmatrix("x"), T.dvector("v")
-    assert quiet(T.exp(x) / T.exp(x).sum(axis=1), "softmax.kept", "softmax.leading"), "divides columns by sums of rows"
-    assert quiet(T.exp(x) / T.exp(2 * x).sum(axis=0), "softmax.kept", "softmax.leading")
+    assert quiet(T.exp(x) / T.exp(x).sum(axis=1), "softmax.quotient"), "divides columns by sums of rows"
+    assert quiet(T.exp(x) / T.exp(2 * x).sum(axis=0), "softmax.quotient")
     assert quiet(T.exp(T.fmatrix("f")) / T.exp(T.fmatrix("f")).sum(axis=0, dtype="float64"), "softmax")
     assert quiet(T.softmax(x + v, axis=1), "softmax") and quiet(T.softmax(x + v.dimshuffle(0, "x"), axis=0), "softmax")
     assert quiet(T.log(T.sum(T.exp(x) + 1, axis=1)), "logsumexp")

@@ -140,8 +140,8 @@ INDEXING = [
     ("indexing.item", T.stack([s, s * 2.0, n])[2], T.cast(n, "float64")),
     ("indexing.of_set", T.set_subtensor(x[0], v)[0], v),
     ("indexing.of_inc", T.inc_subtensor(x[0], v)[0], x[0] + v),
-    ("indexing.beside_set", T.set_subtensor(x[0], v)[1], x[1]),
-    ("indexing.beside_inc", T.inc_subtensor(v[:1], 1.0)[1:], v[1:]),
+    ("indexing.beside", T.set_subtensor(x[0], v)[1], x[1]),
+    ("indexing.beside", T.inc_subtensor(v[:1], 1.0)[1:], v[1:]),
 ]
 
 

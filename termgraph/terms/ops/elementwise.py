@@ -361,6 +361,8 @@ def _declare() -> None:
         facts.idempotent.add(op)
     for op in (abs_, sign, floor, ceil, trunc, round_, real):
         facts.projection.add(op)
+    facts.circular.add(sin, cos, tan, 1)
+    facts.circular.add(sinh, cosh, tanh, -1)
     pairs = ((exp, log), (expm1, log1p), (exp2, log2), (sinh, arcsinh), (cosh, arccosh), (tanh, arctanh))
     for f, g in (
         *pairs,
