@@ -68,7 +68,7 @@ DOMAINS = {
     ),
     "trigonometry": Domain(("trigonometry",), (Search("sin cos tan sqr + - * /", 7, ONE | {"numbers": (1,)}),)),
     "hyperbolic": Domain(
-        ("hyperbolic",),
+        ("hyperbolic", "trigonometry"),
         (
             Search("sinh cosh tanh exp sqr neg + - /", 7, ONE | {"numbers": ()}),
             Search("sinh cosh sqr + -", 7, ONE | {"numbers": (1,)}),

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
+from termgraph._lazy import lazy
 from termgraph.rules.fit import length_of
 from termgraph.rules.goals import IN_PLACE, Goal, GoalCall
 from termgraph.rules.kinds import Kind, SegVar, param
 from termgraph.rules.pattern import Pattern, free_variables
-from termgraph.rules.shape_facts import leading
 from termgraph.rules.stdgoals import dtype_of
 from termgraph.rules.text import pattern_text
 from termgraph.terms import build
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
+shape_facts = lazy("termgraph.rules.shape_facts")  # a form without its dimshuffle asks one of them, once
 Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of length 1 that are new
 
 
@@ -111,7 +112,7 @@ def put_back(x: AnyTerm, axes: tuple[int, ...]) -> Any:
     return kept.function(x, axes)
 
 
-put_back.without = lambda x, axes: GoalCall(leading, (axes,))
+put_back.without = lambda x, axes: GoalCall(shape_facts.leading, (axes,))
 
 
 @part_of(param)

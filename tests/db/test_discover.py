@@ -126,7 +126,7 @@ def test_truth_values_are_compared_with_each_other():
 
 
 def test_differences_of_large_operands_are_numbers_too():
-    found = db.discover("cosh sinh sqr -", 7, variables=1, numbers=(1,), without=["hyperbolic"])
+    found = db.discover("cosh sinh sqr -", 7, variables=1, numbers=(1,), without=["hyperbolic", "trigonometry"])
     assert any(r.after == "1.0" for r in found)
 
 

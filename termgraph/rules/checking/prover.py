@@ -183,7 +183,8 @@ class _Trials:
         try:
             with np.errstate(all="ignore"):
                 lefts = evaluate(order, given)
-                if not all(_holds(f, t, given) for f, t in example.facts):
+                values = dict(zip(order, lefts, strict=True))
+                if not all(_holds(f, t, given, values) for f, t in example.facts):
                     return None, ""
         except Exception as err:  # ops may raise anything, user-made ones included
             if type(err) is GraphError:
@@ -195,7 +196,8 @@ class _Trials:
         try:
             with np.errstate(all="ignore"):
                 lefts = evaluate_there(order, given)
-                if not all(_holds(f, t, given, evaluate_there) for f, t in example.facts):
+                values = dict(zip(order, lefts, strict=True))
+                if not all(_holds(f, t, given, values, evaluate_there) for f, t in example.facts):
                     return outcome, shown
         except Exception:  # the smallest number, moved down, is 0: a matrix may be singular there that is not so here
             return outcome, shown
@@ -243,15 +245,17 @@ class _Trials:
 Machine = Callable[..., "list[Any]"]
 
 
-def _holds(fact: TermFact, t: Any, given: dict[Any, Any], machine: Machine = evaluate) -> bool:
-    """Whether a fact holds of the values: of whole numbers, by computing them again without limits."""
-    value = _value(t, given, machine)
+def _holds(fact: TermFact, t: Any, given: dict[Any, Any], values: dict[Any, Any], machine: Machine = evaluate) -> bool:
+    """Whether a fact holds of the values: of whole numbers, by computing them again without limits. `values` are those
+    of the terms on the left side.
+    """
+    value = _value(t, given, values, machine)
     if fact is not no_overflow:
         return fact_holds(fact.name, fact, value)
     unlimited = _UNLIMITED.get(t.op.family.name)
     if unlimited is None or value.dtype.kind not in "iu":
         return False
-    exact = reduce(unlimited, [np.asarray(_value(a, given)).astype(object) for a in t.args])
+    exact = reduce(unlimited, [_value(a, given, values, machine).astype(object) for a in t.args])
     return bool(np.all(exact == value.astype(object)))
 
 
@@ -262,9 +266,11 @@ def _leaves_text(t: AnyTerm) -> list[str]:
     return [f"      where {leaf!r}: {leaf.type}" for leaf in free_inputs([t])]
 
 
-def _value(t: Any, given: dict[Any, Any], machine: Machine = evaluate) -> np.ndarray:
+def _value(t: Any, given: dict[Any, Any], values: dict[Any, Any], machine: Machine) -> np.ndarray:
     if not is_term(t):
         return np.asarray(t)
+    if t in values:
+        return np.asarray(values[t])
     return np.asarray(machine(list(children_first([t])), given)[-1])
 
 
