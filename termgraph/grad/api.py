@@ -11,6 +11,7 @@ from termgraph._arguments import named
 from termgraph._collector import paused_gc
 from termgraph._lazy import lazy
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
+from termgraph.grad.stable import backward
 from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.bipartite import DeferredView, ancestors
 from termgraph.tensor.origins import note_origins
@@ -129,7 +130,7 @@ def gradients_of(
         g = _conj(g)
         seeds[t] = mk(add, (seeds[t], g)) if t in seeds else g
     with paused_gc():
-        run = Backward(seeds, targets, blocked, order).run()
+        run = backward(seeds, targets, blocked, order)
     roots = [v for v, _ in starts]
     if run.refused and null_gradients == "raise":
         refusal = next(iter(run.refused.values()))

@@ -49,9 +49,36 @@ class DerivativeTable:
         return None if found is None else found[0]
 
 
+class StableForms:
+    """Functions that were written as formulas (`log(1 + exp(x))`), by what they are (`softplus(x)`)."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.matchers: dict[Any, Any] = {}
+
+    def refresh(self) -> None:
+        """Take notice of rules defined since the last time."""
+        now = loading.changes()
+        if now != self.changes:
+            self.matchers, self.changes = {}, now
+
+    def of(self, t: Any) -> Any:
+        """The term in the form that is differentiated, or itself."""
+        while True:
+            family = t.op.family
+            ask = self.matchers.get(family)
+            if ask is None:
+                ask = self.matchers[family] = derivatives.stable_matcher_of(family) or _no_rule
+            found = None if ask is _no_rule else ask(t)
+            if found is None:
+                return t
+            t = found[0]
+
+
 def _no_rule(question: Question) -> None:
     return None
 
 
 pullbacks = DerivativeTable(pullback)
 pushforwards = DerivativeTable(pushforward)
+stable_forms = StableForms()
