@@ -19,7 +19,7 @@ from termgraph.tensor.products import dot
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.ops import draws
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import random as ops
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n", "df", "alphas"), (0, np.inf)) | {"p": (0, 1)}
+_NOT_ZERO = {"beta": "ab", "chisquare": ("df",), "geometric": "p", "negative_binomial": "np", "standard_t": ("df",)}
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
 
@@ -288,6 +289,7 @@ class Distributions:
         a = as_tensor(a)
         n = a if a.type.ndim == 0 else a.shape[0]
         _refuse_too_many(a, _product(_lengths(size, ())), replace)
+        p = None if p is None else _probabilities("choice", "p", p)
         if replace:
             picked = self._below(n, size) if p is None else self._by_probability(p, size)
         elif p is not None:
@@ -310,7 +312,7 @@ class Distributions:
         """How often each outcome occurs in `n` trials with probabilities `pvals` (along the last axis)."""
         if pvals is None:
             raise TypeError("multinomial needs pvals: the probabilities of the outcomes, along the last axis")
-        pvals = elemwise.cast(as_tensor(pvals), "float64")
+        pvals = elemwise.cast(_probabilities("multinomial", "pvals", pvals), "float64")
         batch = _lengths(size, () if size is not None else (as_tensor(n), pvals[..., 0]))
         if not (type(n) is int and 0 < n <= _FEW_TRIALS):
             u = self._unit([*batch, pvals.shape[-1]], (), "float64", open_=True)
@@ -373,12 +375,33 @@ def _params(draw: str, **values: TensorLike) -> list[Any]:
     """The parameters of a draw as tensors; ValueError where constants among them cannot be parameters of it."""
     found = {name: as_tensor(value) for name, value in values.items()}
     for name, v in found.items():
-        least, most = _RANGES.get(name, (-np.inf, np.inf))
-        known = v.term.value if isinstance(v.term, Const) and v.type.kind in "biuf" else least
-        if np.any((known < least) | (known > most)):
-            within = "must not be negative" if most == np.inf else f"must be from {least} to {most}"
+        if name not in _RANGES or not isinstance(v.term, Const) or v.type.kind not in "biuf":
+            continue
+        known, (least, most) = v.term.value, _RANGES[name]
+        if most == 1:
+            fits = (known >= least) & (known <= most)  # NaN is no probability
+            within = f"must be from {least} to {most}"
+        else:
+            fits, within = ~(known < least), "must not be negative"
+        if name in _NOT_ZERO.get(draw, ()):
+            fits, within = fits & (known != 0), "must be above 0, and at most 1" if most == 1 else "must be positive"
+        if not np.all(fits):
             raise ValueError(f"{draw}: {name} {within}, got {known}")
     return list(found.values())
+
+
+def _probabilities(draw: str, name: str, p: TensorLike) -> TensorVariable:
+    """The probabilities of all outcomes as a tensor; ValueError where constants among them are none."""
+    made = as_tensor(p)
+    if isinstance(made.term, Const) and made.type.kind in "biuf":
+        known = np.asarray(made.term.value, "float64")
+        if not np.all((known >= 0) & (known <= 1)):
+            raise ValueError(f"{draw}: {name} must be from 0 to 1, got {known}")
+        digits = finfo(made.type.dtype).eps if made.type.kind == "f" else 0
+        total = known.sum(axis=-1)
+        if np.any(abs(total - 1) > max(digits, 2.0**-52) ** 0.5):
+            raise ValueError(f"{draw}: {name} must sum to 1, but sums to {total}; write p / p.sum()")
+    return made
 
 
 def _is_scaled(low: TensorVariable, high: TensorVariable) -> bool:

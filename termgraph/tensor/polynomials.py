@@ -184,7 +184,10 @@ def roots(p: TensorLike) -> TensorVariable:
     if isinstance(n, int) and n < 1:
         return zeros((0,), "complex64" if p.type.dtype in ("float32", "complex64") else "complex128")
     first = dimshuffle(ew.neg(p[1:]) / p[0], "x", 0)
-    return eigvals(concatenate([first, eye(n - 1, n, dtype=first.dtype)]))
+    if isinstance(n, int):
+        return eigvals(concatenate([first, eye(n - 1, n, dtype=first.dtype)]))
+    below = eye(ew.maximum(n - 1, 0), n, dtype=first.dtype)
+    return eigvals(concatenate([first, below])[:n])  # of one coefficient nothing is left: it has no roots
 
 
 __all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

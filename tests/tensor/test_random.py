@@ -344,7 +344,7 @@ def test_extreme_parameters_of_draws():
         (lambda r: r.integers(0, 300, dtype="uint8"), "do not fit in uint8"),
         (lambda r: draw(lambda s: s.poisson(tg.shared(-1.0))), "mean must be at least 0"),
         (lambda r: draw(lambda s: s.binomial(3, tg.shared(1.5))), "p between 0 and 1"),
-        (lambda r: draw(lambda s: s.multinomial(100, [0.5, -0.5])), "must not be negative"),
+        (lambda r: draw(lambda s: s.multinomial(100, tg.shared(np.array([0.5, -0.5])))), "must not be negative"),
         (lambda r: r.choice(3, size=4, replace=False), "4 different elements of 3"),
     ],
 )
@@ -454,16 +454,31 @@ def test_parameters_that_no_distribution_has_are_refused():
         lambda: rng.normal(0.0, -1.0): "normal: scale must not be negative, got -1.0",
         lambda: rng.lognormal(sigma=[1.0, -2.0]): "lognormal: sigma must not be negative",
         lambda: rng.gamma(-1.0): "gamma: shape must not be negative",
-        lambda: rng.beta(1.0, np.array([-1])): "beta: b must not be negative",
-        lambda: rng.chisquare(-1.0): "chisquare: df must not be negative",
-        lambda: rng.standard_t(-1.0): "standard_t: df must not be negative",
+        lambda: rng.beta(1.0, np.array([-1])): "beta: b must be positive",
+        lambda: rng.beta(0.0, 2.0): "beta: a must be positive, got 0.0",
+        lambda: rng.chisquare(-1.0): "chisquare: df must be positive",
+        lambda: rng.standard_t([1.0, 0.0]): "standard_t: df must be positive",
+        lambda: rng.geometric(0.0): "geometric: p must be above 0, and at most 1, got 0.0",
+        lambda: rng.negative_binomial(3, 0.0): "negative_binomial: p must be above 0",
+        lambda: rng.negative_binomial(0, 0.5): "negative_binomial: n must be positive",
         lambda: rng.dirichlet([-1.0, 1.0]): "dirichlet: alphas must not be negative",
         lambda: rng.poisson(-3): "poisson: lam must not be negative",
         lambda: rng.bernoulli(1.5): "bernoulli: p must be from 0 to 1, got 1.5",
         lambda: rng.binomial(5, -0.1): "binomial: p must be from 0 to 1",
+        lambda: rng.binomial(5, np.nan): "binomial: p must be from 0 to 1, got nan",
+        lambda: rng.bernoulli([0.5, np.nan]): "bernoulli: p must be from 0 to 1",
+        lambda: rng.choice(3, p=[0.5, np.nan, 0.5]): "choice: p must be from 0 to 1",
+        lambda: rng.choice(3, p=[0.5, 0.1, 0.1]): r"choice: p must sum to 1, but sums to 0.7; write p / p.sum\(\)",
+        lambda: rng.choice(3, p=[0.5, 0.9, 0.1], replace=False): "choice: p must sum to 1, but sums to 1.5",
+        lambda: rng.multinomial(5, [0.5, 0.1, 0.1]): "multinomial: pvals must sum to 1",
+        lambda: rng.multinomial(50, [[0.5, 0.5], [1.5, -0.5]]): "multinomial: pvals must be from 0 to 1",
         lambda: T.random.RandomStreams(1).normal((2,), 0.0, -1.0): "normal: scale must not be negative",
     }.items():
         with pytest.raises(ValueError, match=message):
             draw()
     assert rng.normal(0.0, 0.0).eval() == 0.0
+    assert rng.geometric(1.0).eval() == 1
+    tenths = np.full(10, 0.1, "float32")  # which do not sum to 1 to the last digit of float64
+    assert rng.choice(10, p=tenths).eval() in range(10)
+    assert rng.multinomial(5, tenths).eval().sum() == 5
     assert np.isnan(rng.normal(0.0, T.constant(np.nan)).eval())

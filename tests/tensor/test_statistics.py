@@ -232,6 +232,8 @@ def test_roots_of_polynomials():
     p = T.fvector("p")
     assert T.roots(p).eval({p: np.float32([1, -3, 2])}).dtype == "complex64"
     assert T.roots([2.0]).eval().shape == T.roots([]).eval().shape == (0,)
+    one = T.roots(p).eval({p: np.float32([2.0])})  # of a length that was not known
+    assert one.shape == (0,) and one.dtype == "complex64"
     with pytest.raises(ValueError, match="roots takes a vector"):
         T.roots(T.dmatrix())
 
