@@ -115,11 +115,10 @@ class Traces(list[Any]):
 
 def _origins(roots: Sequence[Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Every term under a replacement that was not there before comes from what was replaced."""
-    known = set(children_first(roots))
+    originals = set(children_first(roots))
     origins: dict[Any, Any] = {}
     pairs = list(pairs)
-    for before, _ in pairs:
-        known.add(before)
+    replaced = {before for before, _ in pairs}
     for before, after in pairs:
         if after not in origins and after is not before:
             origins[after] = before
@@ -127,7 +126,22 @@ def _origins(roots: Sequence[Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any
         stack = list(after.args)
         while stack:
             t = stack.pop()
-            if t not in known and t not in origins and t.args:
-                origins[t] = before
+            if t in originals or t in origins or not t.args:
+                continue
+            if t not in replaced:
                 stack.extend(t.args)
+            elif _comes_from(origins, before, t):
+                continue
+            origins[t] = before
     return origins
+
+
+def _comes_from(origins: dict[Any, Any], term: Any, other: Any) -> bool:
+    """Whether the chain of origins of a term goes through another one."""
+    for _ in range(len(origins) + 1):
+        if term is other:
+            return True
+        if term not in origins:
+            return False
+        term = origins[term]
+    return True
