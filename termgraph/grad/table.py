@@ -58,7 +58,7 @@ class StableForms:
 
     def refresh(self) -> None:
         """Take notice of rules defined since the last time."""
-        now = loading.changes()
+        now = defined.changes()
         if now != self.changes:
             self.matchers, self.changes = {}, now
 
