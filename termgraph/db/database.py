@@ -15,7 +15,7 @@ from unification import Var
 from termgraph._lazy import lazy
 from termgraph.db import image_files, images, loading
 from termgraph.db.asked import family_of
-from termgraph.db.queries import EVERYTHING, OVERFLOW, Query
+from termgraph.db.queries import EVERYTHING, FILES_OF, OVERFLOW, Query
 from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.defined import DEFINED, changes
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
@@ -122,7 +122,8 @@ def is_loaded() -> bool:
 
 
 def _select(asked: Query) -> RuleSet:
-    return selected(_derivative_rules() if asked.include == {"grad"} else all_rules(), asked)
+    files = FILES_OF.get(asked.include)
+    return selected(_rules_in(files) if files else all_rules(), asked)
 
 
 def selected(rules: Iterable[Rule], asked: Query) -> RuleSet:
@@ -168,12 +169,12 @@ def _unknown(names: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _derivative_rules() -> list[Rule]:
-    """The rules with the tag `grad` among others: their files alone are read if only those of the library count."""
+def _rules_in(files: tuple[str, ...]) -> list[Rule]:
+    """The rules of some files of the library, among others: these alone are read if only the library counts."""
     if _loaded or image_files.changed():
         return all_rules()
     with _loading:
-        loading.load_files("grad")
+        loading.load_files(*files)
     return sorted(DEFINED.values(), key=lambda r: r.order)
 
 

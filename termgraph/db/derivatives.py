@@ -18,26 +18,18 @@ from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.derivative import pullback, pushforward
 
 if TYPE_CHECKING:
-    from termgraph.db import database
+    from termgraph.db import database, queries
     from termgraph.rules import image, tree
     from termgraph.rules.compiled import RuleSet
     from termgraph.rules.forms import Instance
 else:
-    database = lazy("termgraph.db.database")
+    database, queries = lazy("termgraph.db.database"), lazy("termgraph.db.queries")
     image, tree = lazy("termgraph.rules.image"), lazy("termgraph.rules.tree")
 
 Matcher = Callable[[Any], Any]  # from `pullback(y, g)` or its kin to (right side, number among all derivative rules)
 Places = dict[str, dict[str, Span]]  # by the name of pullback or pushforward and that of the operator it is of
 
 STABLE = "stable"
-STABLE_RULES = (  # what costs are rewritten with before they are differentiated: whole functions, written as formulas
-    "logs.log1p", "logs.log1p_neg", "logs.log1p_exp", "logs.log_sigmoid", "logs.log_sigmoid_neg",
-    "logs.log1p_sigmoid", "logs.log1p_sigmoid_neg", "logaddexps.two", "logsumexp.log_sum_exp", "logsumexp.mean",
-    "logsumexp.mean_kept", "sigmoids.sigmoid", "sigmoids.sigmoid_neg", "sigmoids.sigmoid_exp",
-    "sigmoids.sigmoid_exp_neg", "sigmoids.one_minus", "sigmoids.one_minus_neg", "sigmoids.scaled",
-    "sigmoids.scaled_neg", "sigmoids.scaled_exp", "softmax.kept", "softmax.leading", "log_softmaxes.log_softmax",
-    "hyperbolic.tanh",
-)  # fmt: skip
 
 _CONTEXT = Context()
 _rows: dict[Op, tuple[RuleSet, dict[Op | None, list[tuple[Instance, int]]]]] = {}
@@ -72,15 +64,15 @@ def stable_matcher_of(family: Op) -> Matcher | None:
     with REWRITING:
         index = None if image_files.changed() else kept(_made)
         if index is None:
-            rules = database.query(include=STABLE_RULES)
-            rows = _by_root(rules).get(family)
+            rules = database.query(include=queries.STABLE_RULES)
+            rows = by_root(rules).get(family)
             return tree.matcher(family, rows, rules.assume, rules.context)[0] if rows else None
         places, shelf = index
         span = places[STABLE].get(family.name) if OPS.get(family.name) is family else None
         return None if span is None else shelf.run(span, _CONTEXT)["match"]
 
 
-def _by_root(rules: RuleSet) -> dict[Op, list[tuple[Instance, int]]]:
+def by_root(rules: RuleSet) -> dict[Op, list[tuple[Instance, int]]]:
     """Forms of rules by the operator at the root of their left sides, each with the number of its rule."""
     rows: dict[Op, list[tuple[Instance, int]]] = {}
     for number, rule in enumerate(rules):
@@ -113,7 +105,7 @@ def _compiled(head: Op, family: Op) -> Matcher | None:
 
 def _made() -> tuple[Places, Shelf]:
     """The image: a matcher for each operator that has rules."""
-    rules, stable, shelf = database.query("+grad"), database.query(include=STABLE_RULES), Shelf()
+    rules, stable, shelf = database.query("+grad"), database.query(include=queries.STABLE_RULES), Shelf()
 
     def span(head: Op, rows: list[tuple[Instance, int]], of: RuleSet) -> Span:
         return shelf.add(image.piece_of(tree.write_matcher(head, rows, of.assume, of.context), of.context))
@@ -126,7 +118,7 @@ def _made() -> tuple[Places, Shelf]:
         }
         for head in (pullback, pushforward)
     }
-    places[STABLE] = {family.name: span(family, rows, stable) for family, rows in _by_root(stable).items()}
+    places[STABLE] = {family.name: span(family, rows, stable) for family, rows in by_root(stable).items()}
     return places, shelf
 
 
@@ -134,4 +126,4 @@ def _write(path: str, key: bytes, made: tuple[Places, Shelf]) -> None:
     write_content(path, key, *made)
 
 
-__all__ = ["STABLE_RULES", "by_family", "kept", "matcher_of", "stable_matcher_of"]
+__all__ = ["STABLE", "by_family", "by_root", "kept", "matcher_of", "stable_matcher_of"]

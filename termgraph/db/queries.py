@@ -13,6 +13,18 @@ TRUSTED = frozenset(("domain", "finite", "nonzero", "reassoc", "signed_zero"))
 OVERFLOW = "overflow"
 EVERYTHING = "everything"  # what the tag `unsafe` admits
 
+STABLE_RULES = frozenset((  # what costs are rewritten with before they are differentiated: formulas of functions
+    "logs.log1p", "logs.log1p_neg", "logs.log1p_exp", "logs.log_sigmoid", "logs.log_sigmoid_neg",
+    "logs.log1p_sigmoid", "logs.log1p_sigmoid_neg", "logaddexps.two", "logsumexp.log_sum_exp", "logsumexp.mean",
+    "sigmoids.sigmoid", "sigmoids.sigmoid_neg", "sigmoids.sigmoid_exp", "sigmoids.sigmoid_exp_neg",
+    "sigmoids.one_minus", "sigmoids.one_minus_neg", "sigmoids.scaled", "sigmoids.scaled_neg", "sigmoids.scaled_exp",
+    "softmax.quotient", "log_softmaxes.log_softmax", "hyperbolic.tanh",
+))  # fmt: skip
+FILES_OF = {  # queries that a gradient asks, with the beginnings of the names of the files they are answered from
+    frozenset(("grad",)): ("grad",),
+    STABLE_RULES: ("exponentials.", "logs.", "logsumexp.", "sigmoids.", "softmax."),
+}
+
 
 class Query(NamedTuple):
     """Tags (or names of rules and topics) to include, exclude and require; assumptions to admit.

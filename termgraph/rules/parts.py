@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from unification import Var
 
-from termgraph._lazy import lazy
 from termgraph.rules.fit import length_of
-from termgraph.rules.goals import IN_PLACE, Goal, GoalCall
+from termgraph.rules.goals import IN_PLACE, Goal, GoalCall, goal
 from termgraph.rules.kinds import Kind, SegVar, param
 from termgraph.rules.pattern import Pattern, free_variables
 from termgraph.rules.stdgoals import dtype_of
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
-shape_facts = lazy("termgraph.rules.shape_facts")  # a form without its dimshuffle asks one of them, once
 Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of length 1 that are new
 
 
@@ -112,7 +110,13 @@ def put_back(x: AnyTerm, axes: tuple[int, ...]) -> Any:
     return kept.function(x, axes)
 
 
-put_back.without = lambda x, axes: GoalCall(shape_facts.leading, (axes,))
+@goal("i", fact=True)
+def leading(axes: tuple[int, ...]) -> bool:
+    """The axes are the first ones: what is left broadcasts against the array without a dimshuffle."""
+    return axes == tuple(range(len(axes)))
+
+
+put_back.without = lambda x, axes: GoalCall(leading, (axes,))
 
 
 @part_of(param)

@@ -126,12 +126,6 @@ def cheaper_left(x: AnyTerm, y: AnyTerm, z: AnyTerm) -> bool:
 
 
 # ---------------------------------------------------------------------- axes and orders of dimensions
-@goal("i", fact=True)
-def leading(axes: Axes) -> bool:
-    """The axes are the first ones: what is left broadcasts against the array without a dimshuffle."""
-    return axes == tuple(range(len(axes)))
-
-
 @goal("iii", fact=True)
 def constant_along(y: AnyTerm, axes: Axes, x: AnyTerm) -> bool:
     """`y` broadcasts against `x` and has one value along these axes of `x`."""
@@ -227,6 +221,6 @@ def increasing(f: Op) -> bool:
 
 __all__ = [
     "along_one", "cheaper_left", "cheaper_right", "constant_along", "count_along", "increasing", "increasing_ops",
-    "kept_as_bound", "leading", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square",
+    "kept_as_bound", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square",
     "stored", "takes", "unknown_along",
 ]  # fmt: skip

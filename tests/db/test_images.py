@@ -11,7 +11,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import _rulelib
-from termgraph.db import database, images, loading
+from termgraph.db import database, images, loading, queries
 from termgraph.db.queries import Query
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.image import make_image, read_image, write_image
@@ -290,14 +290,17 @@ def test_which_queries_have_an_image(monkeypatch):
 def test_a_gradient_reads_the_files_of_derivative_rules_only(place):
     more = "loss = T.log(T.exp(x).sum()) * T.dot(y, x)[0]; before += [tg.grad(loss, x)]"
     shown, files, _ = run(place, more)
-    assert 0 < files < 10
+    assert 0 < files < 16
     everything = f"from termgraph import db; n = len(db.all_rules()); {more}; assert n == len(db.all_rules())"
     assert run(place, everything)[0] == shown
     afterwards = f"{more}; from termgraph import db; assert len(db.all_rules()) > 800 and db.ERRORS == []"
     assert run(place, afterwards)[0] == shown
     database.all_rules()
-    files = {Path(r.where.rpartition(":")[0]).name for r in loading.LIBRARY.values() if "grad" in r.tags}
-    assert files and all(name.startswith("grad") for name in files), "another file with rules of this tag"
+    for asked, beginnings in queries.FILES_OF.items():
+        found = [r for r in loading.LIBRARY.values() if asked & {r.name, *r.tags}]
+        assert asked <= {name for r in found for name in (r.name, *r.tags)}, "a rule has another name"
+        for r in found:
+            assert Path(r.where.rpartition(":")[0]).name.startswith(beginnings), "another file with such rules"
 
 
 def test_a_gradient_reads_no_rule_file_once_the_image_of_derivative_rules_is_there(place):
@@ -341,8 +344,8 @@ before += [tg.grad(T.tanh(x).sum(), x), tg.grad(T.exp(T.sin(x)).sum(), x)]
 
 
 EVERY_OP = """
-from termgraph.db import database, derivatives
-from termgraph.rules import image, tree
+from termgraph.db import database, derivatives, queries
+from termgraph.rules import image, stored_names, tree
 from termgraph.rules.source import Source
 from termgraph.terms.ops.derivative import pullback, pushforward
 kept, shelf = derivatives.kept(lambda: 1 / 0)
@@ -353,6 +356,12 @@ for head in (pullback, pushforward):
         made = tree.write_matcher(head, rows, rules.assume, rules.context)
         assert shelf.piece(kept[head.name].pop(family.name)) == image.piece_of(made, rules.context)
         count += 1
+stable = database.query(include=queries.STABLE_RULES)
+for family, rows in derivatives.by_root(stable).items():
+    made = tree.write_matcher(family, rows, stable.assume, stable.context)
+    code, names = shelf.piece(kept[derivatives.STABLE].pop(family.name))
+    code_now, names_now = image.piece_of(made, stable.context)  # names have sets of operators, in whatever order
+    assert code == code_now and stored_names.found(names, 0) == stored_names.found(names_now, 0)
 assert count > 200 and not any(kept.values()), "operators that have no rules"
 """
 

@@ -6,7 +6,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
-from termgraph.db.derivatives import STABLE_RULES
+from termgraph.db.queries import STABLE_RULES
 
 FORMULAS = {
     "log1p(exp)": lambda u, y: T.log1p(T.exp(u)).sum(),
