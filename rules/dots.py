@@ -136,5 +136,6 @@ def sums_of_products(x: Inexact & Matrix, y: Inexact & Matrix, v: Inexact & Vect
     # of batches: one product of all their rows
     yield rule("batches",       sum_(matmul(dimshuffle(t, order=(0, 2, 1)), s), axis=(0,), dtype=d),
                                 dot(dimshuffle(as_rows(t), order=(1, 0)), as_rows(s)),
-                                agree(t, 0, s, 0), needed_once(matmul(dimshuffle(t, order=(0, 2, 1)), s)),
+                                same_length(t, 0, s, 0), same_length(t, 1, s, 1),
+                                needed_once(matmul(dimshuffle(t, order=(0, 2, 1)), s)),
                                 same_rank(t, s), same_dtype(this, t), assumes=["finite", "reassoc"])

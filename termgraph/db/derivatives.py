@@ -54,7 +54,8 @@ def kept(made: Callable[[], tuple[Places, Shelf]]) -> tuple[Places, Shelf] | Non
     """
     global _index
     if _index is None and not _installed.changed_since_import(*image_files.ROOMS):
-        name, key = f"derivatives.{sys.implementation.cache_tag}.rules", image_files.key_now()
+        name = f"derivatives.{sys.implementation.cache_tag}.rules"
+        key = image_files.key_now(name)
         _index = image_files.find(name, key) or image_files.make(name, key, lambda ops: made(), _write)
     return _index
 

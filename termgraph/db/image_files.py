@@ -61,10 +61,10 @@ def make(name: str, key: bytes, made: Callable[[list[Op]], Any], write: Callable
     return value
 
 
-def key_now() -> bytes:
-    """What images are made from: the files of termgraph and its rules, Python and NumPy."""
+def key_now(name: str) -> bytes:
+    """What an image is, and made from: its name, the files of termgraph and its rules, Python and NumPy."""
     magic = importlib.util.MAGIC_NUMBER.hex()
-    text = f"{_installed.files_digest(*ROOMS)} {_installed.versions()} {magic}"
+    text = f"{name} {_installed.files_digest(*ROOMS)} {_installed.versions()} {magic}"
     return blake2b(text.encode(), digest_size=20).digest()
 
 

@@ -35,7 +35,8 @@ def image_of(asked: Query, select: Callable[[], Any]) -> Image | None:
     """
     if _installed.changed_since_import(*ROOMS):
         return None
-    name, key = _file_name(asked), key_now()
+    name = _file_name(asked)
+    key = key_now(name)
     content = find(name, key)
     if content is not None:
         _read_knowledge()

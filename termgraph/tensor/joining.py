@@ -27,6 +27,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.ops.sorting import searchsorted
+from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, TensorLike
@@ -138,7 +139,12 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
 
 
 def _repeat_each(x: TensorVariable, repeats: TensorVariable, axis: int) -> TensorVariable:
-    ends = cumsum(repeats)
+    known = repeats.term.value if isinstance(repeats.term, Const) else None
+    if known is not None and np.any(known < 0):
+        raise ValueError(f"repeat: repeats must not be negative, got {known}")
+    if repeats.type.shape == (1,) and x.type.shape[axis] != 1:
+        return repeat(x, repeats[0], axis)
+    ends = cumsum(reshape(repeats, [length(x, axis)]))  # refuses at run time what is no number for each element
     return x[(slice(None),) * axis + (searchsorted(ends, arange(repeats.sum()), side="right"),)]
 
 

@@ -220,12 +220,15 @@ class TensorType(Type):
     def _to_dtype(self, value: object, strict: bool, allow_downcast: bool | None) -> np.ndarray:
         if isinstance(value, np.ndarray) and value.dtype == self.np_dtype:
             value = plain_array(value)
-            return value if value.dtype.isnative else value.astype(self.np_dtype)
+            if value.dtype is self.np_dtype:
+                return value
+            # The same numbers under another name (`<f8` of ctypes): compiled code asks for the dtype itself.
+            return value.view(self.np_dtype) if value.dtype.isnative else value.astype(self.np_dtype)
         if strict:
             raise TypeMismatch(f"expected a NumPy array of dtype {self.dtype} (strict), got {describe_value(value)}")
         array = self._as_array(value)
         if array.dtype == self.np_dtype or array.size == 0:
-            return array.astype(self.np_dtype, copy=False)
+            return array.astype(self.np_dtype, copy=False).view(self.np_dtype)
         if can_cast(array.dtype, self.np_dtype, "safe") or allow_downcast:
             return self._cast(array)
         if self._python_number_fits(value, array, allow_downcast):

@@ -122,6 +122,14 @@ def test_a_damaged_image_is_reported_and_made_again(filled, place, damage):
     assert run(place) == (shown, 0, "")
 
 
+def test_an_image_under_the_name_of_another_is_not_used(filled, place):
+    canonicalize, stabilize = (next(p for p in kept(place) if name in p.name) for name in ("canonicalize", "stabilize"))
+    canonicalize.write_bytes(stabilize.read_bytes())
+    shown, files, warned = run(place)
+    assert (shown, warned) == (filled[1][0], "") and files
+    assert run(place) == (shown, 0, "")
+
+
 def test_a_rule_file_that_changes_is_used_as_it_is_now(tmp_path):
     home = tmp_path / "home"
     for name in ("termgraph", "rules"):
@@ -269,10 +277,10 @@ def test_an_image_of_other_files_or_of_another_python_is_none(tmp_path, monkeypa
     with pytest.raises(Damaged, match="checksum"):
         read_image(path, KEY)
 
-    here, key = images._file_name(Query.parse("+fast_run", "&scan")), images.key_now()
+    here, key = images._file_name(Query.parse("+fast_run", "&scan")), images.key_now("a")
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
     monkeypatch.setattr("importlib.util.MAGIC_NUMBER", b"1234")
-    assert images._file_name(Query.parse("+fast_run", "&scan")) != here and images.key_now() != key
+    assert images._file_name(Query.parse("+fast_run", "&scan")) != here and images.key_now("a") != key
 
 
 def test_which_queries_have_an_image(monkeypatch):

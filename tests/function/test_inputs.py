@@ -1,5 +1,7 @@
 """In, Out, givens, and what FunctionMaker holds (FEATURES 20-22, 27, 28, 30, 32-34)."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -351,3 +353,16 @@ def test_arrays_at_odd_places(dtype, linker):
         np.testing.assert_array_equal(g(), values + 1)
         held.set_value(given.T, borrow=True)
         np.testing.assert_array_equal(g(), values.T + 1)
+
+
+def test_arrays_whose_dtype_is_written_with_its_byte_order_are_taken():
+    """NumPy makes such a dtype for an array over memory of ctypes: equal to float64, but another object."""
+    numbers = np.ctypeslib.as_array((ctypes.c_double * 4)(0, 1, 2, 3))
+    assert numbers.dtype == "float64" and numbers.dtype.byteorder == "<"
+    x = T.dvector()
+    assert tg.function([x], x.sum())(numbers) == 6
+    w = tg.shared(numbers, borrow=True)
+    f = tg.function([], w.sum(), updates=[(w, w + 1)])
+    assert (f(), f()) == (6, 10)
+    w.set_value(numbers, borrow=True)
+    f()

@@ -1,6 +1,7 @@
 """memory_limit: equal values in less memory, some computed twice; or an error that says what is possible."""
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -207,3 +208,32 @@ def test_what_is_filled_in_steps_is_repeated_in_all_of_them(share):
     limit_ = int(least + share * (made(None).memory(a, b).peak - least))
     _, second = made(limit_)(a, b)
     np.testing.assert_allclose(second, (a + 0.5 * a[::-1]) @ a + 1, rtol=1e-12, atol=1e-12)
+
+
+class Step(NamedTuple):
+    """A statement of which only the buffers are known."""
+
+    node: str
+    number: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    again: bool = True
+    work: int = 1
+
+
+def test_no_step_of_filling_a_buffer_runs_twice_before_the_others():
+    """`t` is filled by a statement that gives `u` too, and added to later: where `u` is made anew before that, the
+    addition would run twice.
+    """
+    line = [("src", "", "a"), ("first", "a", "ut"), ("use1", "u", "p"), ("wide", "p", "q"), ("mid", "q", "v")]
+    line += [("use2", "vu", "r"), ("second", "v", "t"), ("last", "tr", "z")]
+    sizes = dict.fromkeys("aprvz", 10) | {"u": 1000, "t": 1000, "q": 5000}
+    st = object.__new__(limit.Statements)
+    st.all = [Step(name, k, tuple(r), tuple(w)) for k, (name, r, w) in enumerate(line)]
+    st.temps, st.hosts, st.inside, st.sizes = set(sizes), set(), {}, sizes
+    st.border, st.spoiled, st.until_quiet = None, {}, False
+    st.fillers = {b: [s for s in st.all if b in s.writes] for b in sizes}
+    first, second = (next(s for s in st.all if s.node == name) for name in ("first", "second"))
+    assert limit.again(st, st.all) is None
+    assert st.filled_whole(st.all) and st.filled_whole([*st.all, first, second])
+    assert not st.filled_whole([first, first, second, second]) and not st.filled_whole([*st.all, first])

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from accuracy import form, optimized, quiet
 
+import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
 
 L = T.linalg
@@ -256,3 +258,12 @@ def test_quiet():
     )
     assert quiet(L.det(x @ y), "determinants.product") and quiet(L.inv(x), "matrix_inverses")
     assert quiet(L.cholesky(T.diag(v)), "factorizations") and quiet(T.dot(L.qr(x)[1], L.qr(x)[0]), "factorizations")
+
+
+def test_products_of_batches_are_one_product_only_where_batches_are_known_to_agree():
+    a, b = T.dtensor3("a"), T.dtensor3("b")
+    f = tg.function([a, b], T.matmul(a.dimshuffle(0, 2, 1), b).sum(axis=0))
+    for x, y in (((2, 3, 4), (3, 2, 5)), ((6, 1, 4), (1, 6, 5)), ((0, 3, 2), (0, 4, 5))):
+        with pytest.raises(ShapeError):
+            f(np.ones(x), np.ones(y))
+    assert f(np.ones((2, 3, 4)), np.ones((2, 3, 5))).tolist() == [[6.0] * 5] * 4

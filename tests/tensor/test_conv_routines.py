@@ -385,3 +385,23 @@ def test_the_text_of_routines_is_short_and_says_how_much_room_they_need():
     text = tg.function([x, w], tg.grad(T.sqr(y).sum(), [x, w]), mode=C).source("c")
     assert len(text) < 70_000  # every program with convolutions has it
     assert f"TG_NOMEM, -1, {4 * 2 * 64 * 20 * 20}, " in text  # the images with zeros around them, not all lengths
+
+
+@pytest.mark.parametrize(
+    "shape, pad, x", [((3, 1, 120, 16), (1, 0), (2, 120, 3, 3)), ((5, 1, 120, 64), (2, 0), (2, 120, 5, 5))]
+)
+def test_filters_one_column_wide_that_lie_in_another_order(shape, pad, x):
+    """Rows first in memory, turned in the graph: their steps are no step along memory."""
+    images, filters = T.ftensor4("images"), T.ftensor4("filters")
+    y = T.nnet.conv2d(images, filters.dimshuffle(3, 2, 0, 1), border_mode=pad)
+    rng = np.random.default_rng(3)
+    values = [rng.integers(-4, 5, s).astype("float32") for s in (x, shape)]
+    given, wanted = (tg.function([images, filters], y, mode=tg.Mode(linker=way))(*values) for way in ("c", "py"))
+    np.testing.assert_array_equal(given, wanted)
+
+
+def test_a_plane_of_filters_that_only_meets_padding_gives_zeros():
+    images, filters = T.TensorType("float32", (None,) * 5)("images"), T.TensorType("float32", (None,) * 5)("filters")
+    y = T.nnet.conv3d(images, filters, border_mode=((1, 0), (2, 2), (2, 2)), subsample=(2, 1, 1))
+    f = tg.function([images, filters], y, mode=tg.Mode(linker="c"))
+    assert not f(np.ones((8, 64, 1, 7, 7), "float32"), np.ones((64, 64, 1, 5, 5), "float32")).any()

@@ -6,6 +6,7 @@ from helpers import DTYPES, FLOATS, arrays, assert_same, check, quick, run
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
@@ -443,3 +444,15 @@ def test_terms_in_terms_out():
     assert T.shape(t).value.tolist() == [2, 3]
     assert T.expand_dims(t, 0) is T.dimshuffle(t, "x", 0, 1)
     assert T.zeros_like(t) is T.zeros_like(t)
+
+
+def test_repeats_are_one_number_for_each_element():
+    x, n = T.dvector("x"), T.lvector("n")
+    f = tg.function([x, n], T.repeat(x, n))
+    for wrong in ([1, 2], [], [1, 1, 1, 1]):
+        with pytest.raises(ShapeError):
+            f([1.0, 2.0, 3.0], np.array(wrong, "int64"))
+    assert f([1.0, 2.0, 3.0], [2, 0, 1]).tolist() == [1.0, 1.0, 3.0]
+    assert tg.function([x], T.repeat(x, [2]))([1.0, 2.0]).tolist() == [1.0, 1.0, 2.0, 2.0]
+    with pytest.raises(ValueError, match="must not be negative"):
+        T.repeat(x, [1, -1, 2])

@@ -81,6 +81,20 @@ class Statements:
         bound = border is not None and s.number < border.number and not (self.until_quiet and not can_fail(s.node))
         return [*found, border] if bound and border is not None else found
 
+    def filled_whole(self, order: Sequence[Statement]) -> bool:
+        """Whether what is filled in several steps is each time filled by all of them, one after the other: a step that
+        ran twice could add something twice.
+        """
+        found: dict[Buf, list[Statement]] = {b: [] for b, each in self.fillers.items() if len(each) > 1}
+        for s in order if found else ():
+            for b in s.writes:
+                if b in found:
+                    found[b].append(s)
+        steps = {b: len(self.fillers[b]) for b in found}
+        return all(s is each[k % steps[b]] for b, each in found.items() for k, s in enumerate(each)) and all(
+            len(each) % steps[b] == 0 for b, each in found.items()
+        )
+
     def _made(self, n: Node, number: int) -> Statement:
         filled = tuple(dict.fromkeys([b for b in writes(n) if b.kind not in INSIDE]))
         reads = tuple(dict.fromkeys([b for b, _ in loads(n) if b in self.temps]))
@@ -277,6 +291,8 @@ def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
     offers.sort(key=lambda offer: offer[:2])
     for _, at, statements in offers[:FEW_TRIALS]:
         tried = [*order[:at], *statements, *order[at:]]
+        if not st.filled_whole(tried):
+            continue
         now = st.alive(st.lives(tried), len(tried))
         if (int(now.max()), int((now == now.max()).sum())) < (top, int((alive == top).sum())):
             return tried

@@ -62,7 +62,7 @@ static TG_CONV void tg_conv_filters_beside_$N(void *context, int64_t begin, int6
     const tg_across_$N *const a = context;
     const tg_conv_$N *const z = a->z;
     const int64_t *const ws = z->ws, *const k = z->q.k, c = z->q.c / z->q.groups, f = z->q.f / z->q.groups;
-    const int64_t taps = k[1] * k[2], read = (taps + LANES - 1) / LANES * LANES, back = ws[4] < 0;
+    const int64_t taps = k[1] * k[2], read = (taps + LANES - 1) / LANES * LANES, back = ws[4] == -1;
     const int along = (ws[4] == 1 || back) && ws[3] == ws[4] * k[2];
     const int64_t size = (f - 1) * ws[0] + (c - 1) * ws[1] + taps; /* of a group, if filters lie along memory */
     for (int64_t j = 0, width; j < f; j += width) {
@@ -204,7 +204,7 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
     const int64_t c = q->c / q->groups, f = q->f / q->groups, taps = q->k[1] * q->k[2];
     z->places = q->out[1] * q->out[2], z->taps = c * taps;
     if (z->taps * f * (int64_t)sizeof *z->y > FAR) return -1; /* filters would be written to main memory */
-    if (q->k[0] > 1 || q->out[0] > 1 || (q->k[2] > 1 && q->e[2] > 1) || c * q->k[2] < SHORT) return -1;
+    if (q->k[0] > 1 || q->out[0] > 1 || q->before[0] || (q->k[2] > 1 && q->e[2] > 1) || c * q->k[2] < SHORT) return -1;
     if (tg_conv_taps_inside_$N(q, 1) * tg_conv_taps_inside_$N(q, 2) > 0.95 * z->places * taps) return -1;
     const int64_t kinds = (2 * q->k[1] + 1) * (2 * q->k[2] + 1);
     tg_across_$N here = {z, .apart = q->in[1] * q->in[2] * c + 3 * LANES}, *const a = &here;
