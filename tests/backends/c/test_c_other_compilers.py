@@ -15,7 +15,7 @@ import termgraph.tensor as T
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import prelude
+from termgraph.backends.c.text import halves
 
 LINKER = "auto"
 ZIG = importlib.util.find_spec("ziglang")
@@ -81,7 +81,7 @@ def test_a_handful_of_programs(kind, tmp_path):
 @pytest.mark.parametrize("known", [set(), {"exp", "log"}])
 def test_without_vector_mathematics_functions_are_called_one_by_one(known, cache_dir, monkeypatch):
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset(known))
-    monkeypatch.setattr("termgraph.backends.c.build.library.libmvec", lambda: frozenset(known))
+    monkeypatch.setattr("termgraph.backends.c.build.library.has_libmvec", lambda: bool(known))
     x = T.dvector("x")
     f = tg.function([x], T.tanh(x) + T.exp(x) + T.cbrt(x))
     source = f.source("c")
@@ -100,15 +100,16 @@ def test_flags_of_clang_name_vector_mathematics_only_where_all_of_it_is(monkeypa
     assert compilers._choices("clang")[0] == ("-march=native", "-fveclib=libmvec", "-DTG_VECLIB")
 
 
-def test_halves_without_the_type(cache_dir):
+@pytest.mark.parametrize("missing", ["__AVX512FP16__", "__F16C__"])
+def test_halves_without_the_type(cache_dir, missing):
     import ctypes
 
     from termgraph.backends.c.build.library import build_plain
 
     if find_compiler() is None:
         pytest.skip("no C compiler")
-    text = "".join(prelude._HALF[name] + "\n" for name in ("tg_from_half", "tg_to_half", "tg_round_half"))
-    text = "#include <stdint.h>\n" + text.replace("__AVX512FP16__", "NOT_DEFINED") + (
+    text = "".join(halves.TEXTS[name] + "\n" for name in ("tg_from_half", "tg_to_half", "tg_round_half"))
+    text = "#include <stdint.h>\n" + text.replace("__AVX512FP16__", "NOT_DEFINED").replace(missing, "NOT_DEFINED") + (
         "void widen(uint16_t *h, float *f, long n) { for (long i = 0; i < n; i++) f[i] = tg_from_half(h[i]); }\n"
         "void narrow(float *f, uint16_t *h, long n) { for (long i = 0; i < n; i++) h[i] = tg_to_half(f[i]); }\n"
         "void rounded(float *f, float *g, long n) { for (long i = 0; i < n; i++) g[i] = tg_round_half(f[i]); }\n"
