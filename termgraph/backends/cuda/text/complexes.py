@@ -77,7 +77,7 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
 {
     R m = exp(a.re);
     if (a.im == 0) return {m, a.im};
-    if (m == 0) return {m * copysign((R)1, cos(a.im)), m * copysign((R)1, sin(a.im))};
+    if (m == 0 && isinf(a.re)) return {m * copysign((R)1, cos(a.im)), m * copysign((R)1, sin(a.im))};
     return {m * cos(a.im), m * sin(a.im)};
 }""",
     "tg_clog": _HEAD
