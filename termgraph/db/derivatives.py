@@ -38,13 +38,7 @@ _index: tuple[Places, Shelf] | None = None
 
 def matcher_of(head: Op, family: Op) -> Matcher | None:
     """By what `head` (pullback or pushforward) of an operator is worked out; None without a rule."""
-    with REWRITING:
-        index = None if image_files.changed() else kept(_made)
-        if index is None:
-            return _compiled(head, family)
-        places, shelf = index
-        span = places[head.name].get(family.name) if OPS.get(family.name) is family else None
-        return None if span is None else shelf.run(span, _CONTEXT)["match"]
+    return _matcher(head.name, family, lambda: _compiled(head, family))
 
 
 def kept(made: Callable[[], tuple[Places, Shelf]]) -> tuple[Places, Shelf] | None:
@@ -62,14 +56,17 @@ def kept(made: Callable[[], tuple[Places, Shelf]]) -> tuple[Places, Shelf] | Non
 
 def stable_matcher_of(family: Op) -> Matcher | None:
     """By what an application of an operator gets the form that is differentiated, (term, number of the rule)."""
+    return _matcher(STABLE, family, lambda: _compiled_stable(family))
+
+
+def _matcher(place: str, family: Op, compiled: Callable[[], Matcher | None]) -> Matcher | None:
+    """The matcher of an operator at a place of the image; compiled from the rules where there is no image."""
     with REWRITING:
         index = None if image_files.changed() else kept(_made)
         if index is None:
-            rules = database.query(include=queries.STABLE_RULES)
-            rows = by_root(rules).get(family)
-            return tree.matcher(family, rows, rules.assume, rules.context)[0] if rows else None
+            return compiled()
         places, shelf = index
-        span = places[STABLE].get(family.name) if OPS.get(family.name) is family else None
+        span = places[place].get(family.name) if OPS.get(family.name) is family else None
         return None if span is None else shelf.run(span, _CONTEXT)["match"]
 
 
@@ -102,6 +99,12 @@ def _compiled(head: Op, family: Op) -> Matcher | None:
         _rows[head] = rules, by_family(head, rules)
     rows = sorted([*_rows[head][1].get(family, ()), *_rows[head][1].get(None, ())], key=lambda row: row[1])
     return tree.matcher(head, rows, rules.assume, rules.context)[0] if rows else None
+
+
+def _compiled_stable(family: Op) -> Matcher | None:
+    rules = database.query(include=queries.STABLE_RULES)
+    rows = by_root(rules).get(family)
+    return tree.matcher(family, rows, rules.assume, rules.context)[0] if rows else None
 
 
 def _made() -> tuple[Places, Shelf]:

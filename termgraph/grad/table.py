@@ -25,32 +25,8 @@ class Question:
         self.type = GRADIENTS
 
 
-class DerivativeTable:
-    """The rules with one head, `pullback` or `pushforward`, sorted by the op they differentiate."""
-
-    def __init__(self, head: Op) -> None:
-        self.head = head
-        self.changes = 0
-        self.matchers: dict[Any, Any] = {}
-
-    def refresh(self) -> None:
-        """Take notice of rules defined since the last time."""
-        now = defined.changes()
-        if now != self.changes:
-            self.matchers, self.changes = {}, now
-
-    def ask(self, op: Op, args: tuple) -> Any:
-        """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""
-        family = op.family
-        ask = self.matchers.get(family)
-        if ask is None:
-            ask = self.matchers[family] = derivatives.matcher_of(self.head, family) or _no_rule
-        found = ask(Question(self.head, args))
-        return None if found is None else found[0]
-
-
-class StableForms:
-    """Functions that were written as formulas (`log(1 + exp(x))`), by what they are (`softplus(x)`)."""
+class MatcherTable:
+    """A matcher for each op that was asked about."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -62,6 +38,27 @@ class StableForms:
         if now != self.changes:
             self.matchers, self.changes = {}, now
 
+
+class DerivativeTable(MatcherTable):
+    """The rules with one head, `pullback` or `pushforward`, sorted by the op they differentiate."""
+
+    def __init__(self, head: Op) -> None:
+        super().__init__()
+        self.head = head
+
+    def ask(self, op: Op, args: tuple) -> Any:
+        """The right side of the rule for `head(*args)`, where args[0] applies `op`; None without a rule."""
+        family = op.family
+        ask = self.matchers.get(family)
+        if ask is None:
+            ask = self.matchers[family] = derivatives.matcher_of(self.head, family) or _no_rule
+        found = ask(Question(self.head, args))
+        return None if found is None else found[0]
+
+
+class StableForms(MatcherTable):
+    """Functions that were written as formulas (`log(1 + exp(x))`), by what they are (`softplus(x)`)."""
+
     def of(self, t: Any) -> Any:
         """The term in the form that is differentiated, or itself."""
         while True:
@@ -69,13 +66,13 @@ class StableForms:
             ask = self.matchers.get(family)
             if ask is None:
                 ask = self.matchers[family] = derivatives.stable_matcher_of(family) or _no_rule
-            found = None if ask is _no_rule else ask(t)
+            found = ask(t)
             if found is None:
                 return t
             t = found[0]
 
 
-def _no_rule(question: Question) -> None:
+def _no_rule(asked: object) -> None:
     return None
 
 

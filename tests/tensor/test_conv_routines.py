@@ -213,6 +213,15 @@ def test_whole_numbers_have_no_stored_windows_and_wrap_around(rng, dtype):
         assert got.dtype == wanted.dtype == dtype
 
 
+def assert_near(got, wanted, dtype):
+    """Equal whole numbers, or numbers as near as sums in another order are."""
+    if dtype == "int32":
+        np.testing.assert_array_equal(got, wanted)
+    else:
+        most = np.abs(wanted).max(initial=1.0)
+        np.testing.assert_allclose(got, wanted, atol={"float32": 4e-6, "float64": 1e-14}[dtype] * most)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_f66_taps_outside_of_small_images_are_left_out(rng, dtype):
     """Small images, large filters, many channels: the way of `conv_across.py`, also where filters lie otherwise."""
@@ -230,11 +239,7 @@ def test_f66_taps_outside_of_small_images_are_left_out(rng, dtype):
             v, u = T.tensor("v", dtype=dtype, shape=(None,) * 4), T.tensor("u", dtype=dtype, shape=b.shape)
             y = T.nnet.conv2d(v, u, algo="panels", **how)
             got, wanted = (tg.function([v, u], y, mode=m)(a, b) for m in (C, PLAIN))
-            if dtype == "int32":
-                np.testing.assert_array_equal(got, wanted)
-            else:
-                most = np.abs(wanted).max(initial=1.0)
-                np.testing.assert_allclose(got, wanted, atol={"float32": 4e-6, "float64": 1e-14}[dtype] * most)
+            assert_near(got, wanted, dtype)
 
 
 def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
@@ -268,11 +273,7 @@ def test_f66_filters_gradients_where_images_are_read_at_places_that_are_inside(r
             v, u = (T.tensor(name, dtype=dtype, shape=(None,) * 4) for name in "vu")
             y = conv_grad_weights(v, u, *taps, **how, algo="panels")
             got, wanted = (tg.function([v, u], y, mode=m)(a, b) for m in (C, PLAIN))
-            if dtype == "int32":
-                np.testing.assert_array_equal(got, wanted)
-            else:
-                most = np.abs(wanted).max(initial=1.0)
-                np.testing.assert_allclose(got, wanted, atol={"float32": 4e-6, "float64": 1e-14}[dtype] * most)
+            assert_near(got, wanted, dtype)
 
 
 def test_filters_that_no_group_divides_are_refused(rng):

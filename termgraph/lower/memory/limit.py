@@ -90,10 +90,7 @@ class Statements:
             for b in s.writes:
                 if b in found:
                     found[b].append(s)
-        steps = {b: len(self.fillers[b]) for b in found}
-        return all(s is each[k % steps[b]] for b, each in found.items() for k, s in enumerate(each)) and all(
-            len(each) % steps[b] == 0 for b, each in found.items()
-        )
+        return all(each == self.fillers[b] * (len(each) // len(self.fillers[b])) for b, each in found.items())
 
     def _made(self, n: Node, number: int) -> Statement:
         filled = tuple(dict.fromkeys([b for b in writes(n) if b.kind not in INSIDE]))

@@ -54,6 +54,18 @@ def test_copies_stand_at_the_borders_only(gpu, rng):
 
 
 @emulated
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_complex_exponentials_of_infinite_parts_are_those_of_numpy(gpu):
+    z = T.TensorType("complex64", (None,))("z")
+    inf, nan = np.inf, np.nan
+    zs = np.array([complex(re, im) for re in (-inf, -3e38, -200, 0, inf) for im in (-inf, nan, inf, 0, 1)], "complex64")
+    f = tg.function([z], T.exp(z))
+    assert "cuda" in ops_of(f)
+    got, wanted = f(zs), np.exp(zs)
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+@emulated
 def test_what_has_no_kernel_runs_on_the_cpu(gpu, rng):
     x = T.fmatrix("x")
     f = tg.function([x], [T.exp(T.unique(T.tanh(x))).sum(), T.arccos(T.cast(x, "complex64"))])
