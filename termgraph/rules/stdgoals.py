@@ -94,16 +94,22 @@ def within_limits(t: AnyTerm) -> bool:
     """Whether `t` and its operands compute no integers, or only sums and products of one dtype: these may wrap, since
     they are the same modulo a power of two however they are arranged.
     """
+    for u in (t, *t.args):  # most compute none, and rules that fire often ask
+        if u.args and (type_ := u.type).__class__ is TensorType and type_.kind in "iu":
+            return _wraps_alike(t)
+    return True
+
+
+def _wraps_alike(t: AnyTerm) -> bool:
+    dtype = t.type.dtype
     parts = [
         u for u in (t, *t.args)
         if u.args and isinstance(u.type, TensorType) and u.type.kind in "iu" and u.op.kind in _ARITHMETIC
     ]  # fmt: skip
-    if not parts:
-        return True
-    dtype = t.type.dtype
-    wraps_alike = all(u.op.family.name in _RINGS and u.type.dtype == dtype for u in parts)
-    operands = [a for u in (t, *parts) for a in u.args]
-    return wraps_alike and all(a.op is CONST or a.type.dtype == dtype for a in operands)
+    operands = [a for u in (t, *parts) for a in u.args] if parts else []
+    return all(u.op.family.name in _RINGS and u.type.dtype == dtype for u in parts) and all(
+        a.op is CONST or a.type.dtype == dtype for a in operands
+    )
 
 
 __all__ = [
