@@ -89,6 +89,7 @@ class Planner:
     def __init__(self, scalars_: Scalars) -> None:
         self.s = scalars_
         self.count = 0
+        self.needed: dict[Any, Needs] = {}  # of each statement, which many look at
 
     def plan(self, statements: Sequence[Any]) -> list[Node]:
         """The whole program."""
@@ -150,6 +151,12 @@ class Planner:
     # ------------------------------------------------------------------ phases and groups
     def needs(self, x: Any) -> Needs:
         """Folds and written buffers a statement depends on."""
+        found = self.needed.get(x)
+        if found is None:
+            found = self.needed[x] = self._looked_up(x)
+        return found
+
+    def _looked_up(self, x: Any) -> Needs:
         if isinstance(x, Compound):
             found: Needs = frozenset(b for b, _ in x.operands())
             return found | self.s.needs(x.condition) if isinstance(x, Choice) else found

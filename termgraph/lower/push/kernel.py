@@ -319,7 +319,7 @@ def scalars(roots: Iterable[Any], stop: Callable[..., Any] | None = None) -> lis
             continue
         seen[t] = None
         if stop is None or not stop(t):
-            stack.extend(kids(t))
+            stack += t.args or kids(t)  # few have operands in an index, and those have no others
     return list(seen)
 
 
@@ -344,14 +344,8 @@ def operands_first(roots: Iterable[Any]) -> list[Any]:
     return out
 
 
-def indices(t: Const | AnyTerm) -> tuple[Poly, ...]:
-    """The index polynomials written in a term itself."""
-    p = t.op.params
-    return tuple([p[k] for k in ("offset", "index", "a", "b") if isinstance(p.get(k), Poly)])
-
-
 __all__ = [
     "ARG_FOLDS", "FALSE", "FOLD", "HEAVY", "INDEX", "ITEST", "IVAL", "LOAD", "PICK", "TRUE", "Buf", "Scalars",
-    "evaluate", "indices", "kids", "operands_first", "own_cost", "scalars",
+    "evaluate", "kids", "operands_first", "own_cost", "scalars",
     "values",
 ]  # fmt: skip

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import writers_of
 from termgraph.lower.loops.scopes import Plans, Scope
-from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, indices, operands_first, scalars
+from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, kids, operands_first, scalars
 from termgraph.lower.storage.policy import Store
+from termgraph.terms.op import CONST
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+Loop: TypeAlias = tuple[Any, bool, set[Buf]]  # a fold or statement, whether it is a nest, and what is read in it
 
 
 def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope) -> list[Any]:
@@ -49,12 +52,16 @@ class _Joining:
         self.inside: dict[Any, dict[Any, None]] = {}  # terms -> those of these folds whose loops compute them
         self.phase: dict[Any, int] = {}
         self.by_phase: list[list[Any]] = []
+        self.folds: dict[Any, list[Any]] = {}
         for x in statements:
             self._count(self._folds(x), 1)
 
     def _folds(self, x: object) -> list[Any]:
         """The folds that a statement needs and that have loops of their own."""
-        return self.planner.placeable([x], self.top)
+        found = self.folds.get(x)
+        if found is None:
+            found = self.folds[x] = self.planner.placeable([x], self.top)
+        return found
 
     def _count(self, folds: Sequence[Any], by: int) -> None:
         for f in folds:
@@ -83,8 +90,12 @@ class _Joining:
         if not near:
             return
         loops = self._loops_reading(x)
+        waits: list[list[tuple[int, int]]] = []  # of each loop, once there is a trial
         for together in [near, *([[w] for w in near] if len(near) > 1 else [])]:
-            if not self._are_alike(together, loops) or self._come_later(x, together, loops):
+            if not self._are_alike(together, loops):
+                continue
+            waits = waits or [self._waits(y, x) for y, _, _ in loops]
+            if self._come_later(together, loops, waits):
                 continue
             new = x
             for w in together:
@@ -93,15 +104,15 @@ class _Joining:
                 self._put(k, new)
                 break
 
-    def _loops_reading(self, x: Store) -> list[tuple[Any, bool, set[Buf]]]:
+    def _loops_reading(self, x: Store) -> list[Loop]:
         """The loops that a statement needs: which they are, whether they are nests, and what is read in each."""
-        loops: list[tuple[Any, bool, set[Buf]]] = []
+        loops: list[Loop] = []
         for y, value in [*[(f, f.args[0]) for f in self._folds(x)], (x, x.value)]:
             read = {b for t in self._below(y, value) if (b := _buf(t)) is not None}
             loops.append((y, _nests(self.planner.s, y, value), read))
         return loops
 
-    def _are_alike(self, ws: Sequence[Store], loops: Sequence[tuple[Any, bool, set[Buf]]]) -> bool:
+    def _are_alike(self, ws: Sequence[Store], loops: Sequence[Loop]) -> bool:
         """Whether loops that would compute what the ws store are as deep as theirs: most trials end here."""
         nest = {w.buf: _nests(self.planner.s, w, w.value) for w in ws}
         for y, is_nest, read in loops:
@@ -111,14 +122,25 @@ class _Joining:
                 return False
         return True
 
-    def _come_later(self, x: Store, ws: Sequence[Store], loops: Sequence[tuple[Any, bool, set[Buf]]]) -> bool:
+    def _waits(self, y: Any, x: Store) -> list[tuple[int, int]]:
+        """What the loop of a fold or statement waits for that runs no later than `x` does, and when it runs.
+
+        Up to there no trial changes when something runs.
+        """
+        latest = self._phase(x)
+        return [(phase, id(z)) for z in self._before(y) if (phase := self._phase(z)) <= latest]
+
+    def _come_later(
+        self, ws: Sequence[Store], loops: Sequence[Loop], waits: Sequence[Sequence[tuple[int, int]]]
+    ) -> bool:
         """Whether a loop that would compute what the ws store waits for something else no earlier than these."""
-        latest = self._phase(x)  # up to here no trial changes when something runs
         made = {id(w) for w in ws}
-        for y, _, read in loops:
+        for (_, _, read), waited in zip(loops, waits):
             here = [self._phase(w) for w in ws if w.buf in read]
-            if here and any(min(here) <= self._phase(z) <= latest for z in self._before(y) if id(z) not in made):
-                return True
+            if here:
+                first = min(here)
+                if any(phase >= first and z not in made for phase, z in waited):
+                    return True
         return False
 
     def _put(self, k: int, new: Store) -> None:
@@ -206,12 +228,13 @@ def _places_read(x: Store) -> dict[Buf, set[Any]]:
     for v in index_values(x.offset):
         _read_in_index(v, places)
     for t in scalars([x.value]):
+        if t.args or t.op is CONST:
+            continue  # neither loads nor uses an index
         buf = _buf(t)
         if buf is not None:
             places.setdefault(buf, set()).add(t.op.params["offset"])
-        for p in indices(t):
-            for v in p.values:
-                _read_in_index(v, places)
+        for v in kids(t):
+            _read_in_index(v, places)
     return places
 
 
