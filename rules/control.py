@@ -3,6 +3,7 @@
 from termgraph.rulelib._goals_control import chosen_item, equal_item, failing, kept_promises
 from termgraph.rules import Constant, nonzero, param, rule, ruleset, seg
 from termgraph.rules.shape_facts import unknown_along
+from termgraph.terms.ops.assume import required
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import check, ifelse
 from termgraph.terms.ops.elementwise import logical_not
@@ -31,6 +32,8 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("check_nothing",  check(x, error=e, message=m),                   x)
     yield rule("check_twice",    check(check(x, *xs, error=e, message=m), *xs, error=e, message=m),
                                  check(x, *xs, error=e, message=m))
+    yield rule("required_true",  required(x, k, message=m),                      x,
+                                 nonzero(k))
 
     # promises about shapes
     yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,

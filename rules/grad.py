@@ -19,7 +19,7 @@ from termgraph.rulelib._goals_grad import Number, power_slope, times_the_others,
 from termgraph.rules import Complex, head, param, rule, ruleset, seg
 from termgraph.rules.parts import each
 from termgraph.terms.facts import circular, inverse
-from termgraph.terms.ops.assume import assume
+from termgraph.terms.ops.assume import assume, required
 from termgraph.terms.ops.derivative import missing, pullback, tup
 from termgraph.terms.ops.draws import beta_draw, gamma_draw
 from termgraph.terms.ops.elementwise import (
@@ -164,6 +164,7 @@ def grad_choice(x, y, z, g, c, f: head[floor, ceil, trunc, round_, sign],
 def grad_conversion(x, y, g, a: param):
     yield rule("cast",       pullback(cast(x, dtype=a), g),     (g,))
     yield rule("assume",     pullback(assume(x, facts=a), g),   (g,))
+    yield rule("required",   pullback(required(x, y, message=a), g), (g, None))
     yield rule("real",       pullback(real(x), g),              (g,))
     yield rule("imag",       pullback(imag(x), g),              (g * -1j,))
     yield rule("conj",       pullback(conj(x), g),              (conj(g),))

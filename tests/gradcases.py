@@ -36,7 +36,7 @@ NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
     "gcd", "lcm", "between", "philox_first", "philox_second", "scale_bits", "poisson_draw", "binomial_draw",
 )}  # fmt: skip
 OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
-OWN |= {"gamma_draw", "beta_draw"}  # have no derivative
+OWN |= {"gamma_draw", "beta_draw", "required"}  # have no derivative by a parameter
 OWN |= {"gammainc", "gammaincc", "betainc", "jv", "iv"}  # nor by their order
 MARKS = {op.name for op in MARKED} | {"mean_over_workers"}
 ELEMENTWISE = [n for n, op in OPS.items() if op.kind == "elementwise" and n not in NONE | OWN | STEPS | MARKS]

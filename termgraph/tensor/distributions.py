@@ -12,7 +12,6 @@ import numpy as np
 
 from termgraph._arguments import named
 from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
-from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.linalg import cholesky
 from termgraph.tensor.products import dot
@@ -23,6 +22,7 @@ from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.ops import draws
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import random as ops
+from termgraph.terms.ops.assume import required
 from termgraph.terms.term import Const
 from termgraph.terms.types import dtype_name
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n", "df", "alphas"), (0, np.inf)) | {"p": (0, 1)}
 _NOT_ZERO = {"beta": "ab", "chisquare": ("df",), "geometric": "p", "negative_binomial": "np", "standard_t": ("df",)}
+_REFUSED_BY_OPS = ("poisson", "binomial")  # these ask themselves, whoever makes them
 _FEW_TRIALS = 16  # so many are drawn one by one, in native code
 
 
@@ -352,7 +353,7 @@ def _checked_width(low: TensorVariable, high: TensorVariable, dtype: str) -> Ten
         if kind_of(dtype) in "iu" and not _fits(known[0].min(), known[1].max() - 1, np.iinfo(dtype)):
             raise ValueError(f"integers from {known[0].min()} to {known[1].max() - 1} do not fit in {dtype}")
         return high - low
-    return CheckAndRaise(ValueError, message)(high - low, reductions.all(low < high))
+    return required(high - low, low < high, message=message)
 
 
 def _refuse_too_many(a: TensorVariable, count: int, replace: bool) -> None:
@@ -372,36 +373,54 @@ def _fits(least: int, greatest: Any, info: Any) -> bool:
 
 
 def _params(draw: str, **values: TensorLike) -> list[Any]:
-    """The parameters of a draw as tensors; ValueError where constants among them cannot be parameters of it."""
+    """The parameters of a draw as tensors; ValueError where they cannot be parameters of it: at once where they are
+    known, else when it runs."""
     found = {name: as_tensor(value) for name, value in values.items()}
-    for name, v in found.items():
-        if name not in _RANGES or not isinstance(v.term, Const) or v.type.kind not in "biuf":
-            continue
-        known, (least, most) = v.term.value, _RANGES[name]
-        if most == 1:
-            fits = (known >= least) & (known <= most)  # NaN is no probability
-            within = f"must be from {least} to {most}"
-        else:
-            fits, within = ~(known < least), "must not be negative"
-        if name in _NOT_ZERO.get(draw, ()):
-            fits, within = fits & (known != 0), "must be above 0, and at most 1" if most == 1 else "must be positive"
-        if not np.all(fits):
-            raise ValueError(f"{draw}: {name} {within}, got {known}")
-    return list(found.values())
+    return [_checked(draw, name, v) if name in _RANGES else v for name, v in found.items()]
+
+
+def _checked(draw: str, name: str, v: TensorVariable) -> TensorVariable:
+    (least, most), open_ = _RANGES[name], name in _NOT_ZERO.get(draw, ())
+    if v.type.kind not in "if" and (most > 1 or v.type.kind != "u") and not open_:
+        return v  # what has no sign is not negative
+    known = v.term.value if isinstance(v.term, Const) else None
+    value: Any = v if known is None else known
+    if most == 1:
+        fits = (value >= least) & (value <= most)  # NaN is no probability
+        within = f"must be from {least} to {most}"
+    else:
+        fits, within = ~(value < least), "must not be negative"
+    if open_:
+        fits, within = fits & _nonzero(value), "must be above 0, and at most 1" if most == 1 else "must be positive"
+    if known is None:
+        return v if draw in _REFUSED_BY_OPS else required(v, fits, message=f"{draw}: {name} {within}")
+    if not np.all(fits):
+        raise ValueError(f"{draw}: {name} {within}, got {known}")
+    return v
+
+
+def _nonzero(value: Any) -> Any:
+    return ew.neq(value, 0) if isinstance(value, Variable) else value != 0
 
 
 def _probabilities(draw: str, name: str, p: TensorLike) -> TensorVariable:
-    """The probabilities of all outcomes as a tensor; ValueError where constants among them are none."""
+    """The probabilities of all outcomes as a tensor; ValueError where they are none, as `_params` does."""
     made = as_tensor(p)
-    if isinstance(made.term, Const) and made.type.kind in "biuf":
+    if made.type.kind not in "biuf":
+        return made
+    digits = finfo(made.type.dtype).eps if made.type.kind == "f" else 0
+    near = float(max(digits, 2.0**-52)) ** 0.5
+    if isinstance(made.term, Const):
         known = np.asarray(made.term.value, "float64")
         if not np.all((known >= 0) & (known <= 1)):
             raise ValueError(f"{draw}: {name} must be from 0 to 1, got {known}")
-        digits = finfo(made.type.dtype).eps if made.type.kind == "f" else 0
         total = known.sum(axis=-1)
-        if np.any(abs(total - 1) > max(digits, 2.0**-52) ** 0.5):
+        if np.any(abs(total - 1) > near):
             raise ValueError(f"{draw}: {name} must sum to 1, but sums to {total}; write p / p.sum()")
-    return made
+        return made
+    made = required(made, ew.logical_and(made >= 0, made <= 1), message=f"{draw}: {name} must be from 0 to 1")
+    off = ew.abs_(reductions.sum(made, axis=-1, dtype="float64", keepdims=True) - 1)
+    return required(made, off <= near, message=f"{draw}: {name} must sum to 1; write p / p.sum()")
 
 
 def _is_scaled(low: TensorVariable, high: TensorVariable) -> bool:

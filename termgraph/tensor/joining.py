@@ -25,6 +25,7 @@ from termgraph.tensor.wrap import as_tensor, side_by_side
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
+from termgraph.terms.ops.assume import required
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.ops.sorting import searchsorted
 from termgraph.terms.term import Const
@@ -145,6 +146,9 @@ def _repeat_each(x: TensorVariable, repeats: TensorVariable, axis: int) -> Tenso
     if repeats.type.shape == (1,) and x.type.shape[axis] != 1:
         return repeat(x, repeats[0], axis)
     ends = cumsum(reshape(repeats, [length(x, axis)]))  # refuses at run time what is no number for each element
+    if known is None and repeats.type.kind == "i":  # a sum of numbers that are fine is negative beyond 64 bits
+        fine = ew.logical_and(ew.ge(reshape(repeats, [length(x, axis)]), 0), ew.ge(ends, 0))
+        ends = required(ends, fine, message="repeat: repeats must not be negative, nor add up to 2**63 or more")
     return x[(slice(None),) * axis + (searchsorted(ends, arange(repeats.sum()), side="right"),)]
 
 

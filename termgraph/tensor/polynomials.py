@@ -18,6 +18,7 @@ from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.linalg import eigvals, pinv
 from termgraph.tensor.products import dot
+from termgraph.tensor.reductions import cumsum
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
@@ -158,14 +159,22 @@ def _as_long(a1: TensorLike, a2: TensorLike, who: str) -> list[TensorVariable]:
 
 
 @on_terms
-def polymul(a1: TensorLike, a2: TensorLike) -> TensorVariable:
-    """The coefficients of the product of two polynomials. Zeros in front stay, NumPy drops them.
+def polymul(a1: TensorLike, a2: TensorLike, trim_leading_zeros: bool = False) -> TensorVariable:
+    """The coefficients of the product of two polynomials. Zeros in front stay, unless `trim_leading_zeros` drops those
+    of the factors, as NumPy does: how many coefficients there are is then said by their values.
 
     >>> import termgraph.tensor as T
     >>> T.polymul([1.0, 2.0], [1.0, -2.0]).eval()
     array([ 1.,  0., -4.])
     """
-    return convolve(_coefficients(a1, "polymul"), _coefficients(a2, "polymul"))
+    first, second = [_coefficients(a, "polymul") for a in (a1, a2)]
+    return convolve(_trimmed(first), _trimmed(second)) if trim_leading_zeros else convolve(first, second)
+
+
+def _trimmed(p: TensorVariable) -> TensorVariable:
+    """From the first coefficient that is not 0 on; the last one stays."""
+    zeros_in_front = sum_over(cast(cumsum(cast(ew.neq(p, 0), "int64")) < 1, "int64"))
+    return p[ew.minimum(zeros_in_front, ew.maximum(length(p, 0) - 1, 0)) :]
 
 
 @on_terms

@@ -280,6 +280,7 @@ def cov(
 
     `fweights` says how often each observation is counted, `aweights` how much it weighs. The sums are divided by
     their number less `ddof`, by default 1, or 0 with `bias`. They are made in float64 (complex128), or `dtype`.
+    One variable has a variance, a number; if only a call says that there is one row, it is in a matrix of 1x1.
 
     >>> import termgraph.tensor as T
     >>> T.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).eval()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from termgraph.tensor.creation import diagonal, linspace, zeros
+from termgraph.tensor.creation import diagonal, full, linspace, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length, lengths
+from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.nans import count_numbers, has_nan
 from termgraph.tensor.products import cov
@@ -78,7 +78,7 @@ def nanquantile(
     if not has_nan(a):
         return quantile(a, q, axis, method, keepdims)
     axes = axes_of(axis, a.ndim)
-    ordered, _ = _ordered(a, axes)
+    ordered = sort(_with_nan(_rows(a, axes)), -1)
     each = [*range(ordered.ndim - 1), *["x"] * q.ndim]
     last = dimshuffle(count_numbers(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
     place = q * ew.maximum(cast(last, q.dtype), 0)
@@ -92,7 +92,7 @@ def _picked(ordered: TensorVariable, places: TensorVariable) -> TensorVariable:
     if ordered.ndim == 1:
         return ordered[places]
     rows = lengths(ordered)[:-1]
-    flat = take_along_axis(ordered, reshape(places, [*rows, -1]), -1)
+    flat = take_along_axis(ordered, reshape(places, [*rows, product(lengths(places)[len(rows) :])]), -1)
     return reshape(flat, lengths(places))
 
 
@@ -107,9 +107,23 @@ def _numbers_and_shares(a: TensorLike, q: TensorLike, method: str) -> tuple[Tens
 
 def _ordered(a: TensorVariable, axes: Sequence[int]) -> tuple[TensorVariable, Any]:
     """What lies along axes as sorted rows, and how long a row is."""
-    left = [d for d in range(a.ndim) if d not in axes]
-    rows = reshape(dimshuffle(a, *left, *axes), [*[length(a, d) for d in left], -1])
+    rows = _rows(a, axes)
     return sort(rows, -1), length(rows, -1)
+
+
+def _rows(a: TensorVariable, axes: Sequence[int]) -> TensorVariable:
+    """What lies along axes as rows."""
+    left = [d for d in range(a.ndim) if d not in axes]
+    lengths_left = [length(a, d) for d in left]
+    return reshape(dimshuffle(a, *left, *axes), [*lengths_left, product([length(a, d) for d in axes])])
+
+
+def _with_nan(rows: TensorVariable) -> TensorVariable:
+    """Rows that may be empty with a NaN at their end, which is the quantile of nothing."""
+    *left, n = lengths(rows)
+    if isinstance(n, int) and n:
+        return rows
+    return concatenate([rows, full([*left, 1], np.nan, rows.dtype)], -1)
 
 
 def _between(low: TensorVariable, high: TensorVariable, part: TensorVariable, method: str) -> TensorVariable:

@@ -14,7 +14,7 @@ import numpy as np
 from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, promote
 
 COMPUTING = frozenset(("elementwise", "reduce", "cumulative", "sort", "linalg", "fft", "source"))
-MOVING = frozenset(("switch", "cast", "assume"))  # element-wise, but nothing is computed
+MOVING = frozenset(("switch", "cast", "assume", "required"))  # element-wise, but nothing is computed
 
 OF_THE_DTYPE = frozenset(("nextafter",))  # about the dtype's own numbers, so ml_dtypes computes them
 

@@ -331,7 +331,7 @@ def test_extreme_parameters_of_draws():
     assert abs(large.mean() - 1e15) < 5 * np.sqrt(1e15 / 2000) and abs(large.std() / np.sqrt(1e15) - 1) < 0.1
     n, p = np.array([0, 7, 7, 1]), np.array([0.5, 0.0, 1.0, 1.0])
     assert draw(lambda r: r.binomial(n, p)).tolist() == [0, 0, 7, 1]
-    odd = draw(lambda r: r.gamma(tg.shared(np.array([0.0, np.inf, -1.0, np.nan]))))
+    odd = draw(lambda r: r.gamma(tg.shared(np.array([0.0, np.inf, np.nan]))))
     assert odd[0] == 0 and odd[1] == np.inf and np.isnan(odd[2:]).all()
     beta = draw(lambda r: r.beta(1e-4, 1e-4, size=2000))
     assert np.isfinite(beta).all() and 0.4 < (beta > 0.5).mean() < 0.6
@@ -344,7 +344,7 @@ def test_extreme_parameters_of_draws():
         (lambda r: r.integers(0, 300, dtype="uint8"), "do not fit in uint8"),
         (lambda r: draw(lambda s: s.poisson(tg.shared(-1.0))), "mean must be at least 0"),
         (lambda r: draw(lambda s: s.binomial(3, tg.shared(1.5))), "p between 0 and 1"),
-        (lambda r: draw(lambda s: s.multinomial(100, tg.shared(np.array([0.5, -0.5])))), "must not be negative"),
+        (lambda r: draw(lambda s: s.multinomial(100, tg.shared(np.array([0.5, -0.5])))), "pvals must be from 0 to 1"),
         (lambda r: r.choice(3, size=4, replace=False), "4 different elements of 3"),
     ],
 )
@@ -482,3 +482,42 @@ def test_parameters_that_no_distribution_has_are_refused():
     assert rng.choice(10, p=tenths).eval() in range(10)
     assert rng.multinomial(5, tenths).eval().sum() == 5
     assert np.isnan(rng.normal(0.0, T.constant(np.nan)).eval())
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "py"])
+def test_parameters_are_refused_by_the_call_that_gives_them(mode):
+    x = T.dvector("x")
+    draws = {
+        "normal: scale must not be negative": (lambda r: r.normal(0.0, x), [0.0, 1.0, np.nan], [1.0, -1.0]),
+        "beta: a must be positive": (lambda r: r.beta(x, 2.0), [1.0, 0.5], [1.0, 0.0]),
+        "gamma: shape must not be negative": (lambda r: r.gamma(x), [0.0, 2.0], [2.0, -2.0]),
+        "chisquare: df must be positive": (lambda r: r.chisquare(x, size=(3, 2)), [1.0, 2.0], [1.0, 0.0]),
+        "bernoulli: p must be from 0 to 1": (lambda r: r.bernoulli(x), [0.0, 1.0], [0.5, np.nan]),
+        "geometric: p must be above 0, and at most 1": (lambda r: r.geometric(x), [1.0, 0.1], [0.0, 0.5]),
+        "choice: p must be from 0 to 1": (lambda r: r.choice(3, p=x, size=4), [0.5, 0.5, 0.0], [0.5, 1.0, -0.5]),
+        "choice: p must sum to 1": (lambda r: r.choice(3, p=x), np.full(3, 1 / 3), [0.5, 0.5, 0.5]),
+        "multinomial: pvals must sum to 1": (lambda r: r.multinomial(5, x), [0.25, 0.75], [0.25, 0.7]),
+        "multinomial: pvals must be from 0": (lambda r: r.multinomial(50, x), [0.25, 0.75], [-0.25, 1.25]),
+        "poisson: the mean must be at least 0": (lambda r: r.poisson(x), [0.0, 3.0], [-1.0]),
+        "integers: low must be below high": (lambda r: r.integers(0, T.cast(x, "int64")), [1.0, 9.0], [3.0, 0.0]),
+    }
+    for message, (make, fine, wrong) in draws.items():
+        stream = T.random.RandomStream(3)
+        f = tg.function([x], make(stream), mode=tg.Mode(mode) if mode == "py" else mode)
+        f(fine)
+        before = [state.get_value().tolist() for state in stream._states]
+        with pytest.raises(ValueError, match=message):
+            f(wrong)
+        assert [state.get_value().tolist() for state in stream._states] == before
+        f(fine)
+
+
+def test_a_parameter_that_cannot_be_wrong_is_not_asked():
+    s = T.dscalar("s")
+    rng = T.random.RandomStream(3)
+    f = tg.function([s], [rng.normal(0.0, T.exp(s), size=3), rng.gamma(T.softplus(s)), rng.laplace(0.0, s**2)])
+    assert "required" not in str(f.stage("place"))
+    scaled = rng.normal(0.0, s, size=5)
+    f = tg.function([s], [scaled, tg.grad(scaled.sum(), s)])
+    values, slope = f(2.0)
+    np.testing.assert_allclose(slope, values.sum() / 2)

@@ -156,6 +156,27 @@ def test_quantiles_of_what_is_there():
             same(T.nanmedian(C(holes), axis, True), np.nanmedian(holes, axis, keepdims=True))
         same(T.nanpercentile(C(holes), 30.0, axis=1), np.nanpercentile(holes, 30.0, axis=1))
     same(T.nanmedian([-np.inf, 1.0, np.nan]), np.float64(-np.inf))
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "DEBUG_MODE", "py"])
+def test_the_quantile_of_nothing_is_nan(mode):
+    m = T.dmatrix("m")
+    what = [T.nanmedian(m, axis=1), T.nanmedian(m), T.nanquantile(m, 0.3, axis=0), T.nanquantile(m, [0.2, 0.7], axis=1)]
+    f = tg.function([m], what, mode=tg.Mode(mode) if mode == "py" else mode)
+    for shape in ((3, 0), (0, 3), (0, 0), (3, 3)):
+        x = np.full(shape, np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = [np.nanmedian(x, axis=1), np.nanmedian(x), np.nanquantile(x, 0.3, axis=0)]
+        wanted.append(np.full((2, shape[0]), np.nan))  # NumPy forgets that there are two shares
+        for got, want in zip(f(x), wanted, strict=True):
+            np.testing.assert_array_equal(got, want)
+    same(T.nanmedian(T.zeros((2, 0)), axis=1), np.full(2, np.nan))
+
+
+def test_running_sums_of_what_is_there():
+    holes = np.where(X > 1, np.nan, X)
+    holes[0, 1] = np.nan
     same(T.nancumsum(C(holes), 1), np.nancumsum(holes, 1))
     same(T.nancumprod(C(holes)), np.nancumprod(holes))
 
@@ -216,6 +237,10 @@ def test_polynomials():
     same(T.polyadd(C(p), C(q)), np.polyadd(p, q))
     same(T.polysub(C(q), C(p)), np.polysub(q, p))
     same(T.polymul(C(p), C(q)), np.polymul(p, q))
+    first, second = T.dvectors("first", "second")
+    product = tg.function([first, second], T.polymul(first, second, trim_leading_zeros=True))
+    for pair in (([0.0, 0.0, 1.0, 2.0], [0.0, 3.0]), ([0.0, 0.0], [1.0, 0.0, 2.0]), ([2.0], [0.0]), (p.real, q.real)):
+        np.testing.assert_allclose(product(*pair), np.polymul(*pair))
     for wrong in (lambda: T.polyval(T.dmatrix(), 1.0), lambda: T.polyfit(x, y, -1), lambda: T.polyder(p, -1)):
         with pytest.raises(ValueError, match="poly"):
             wrong()

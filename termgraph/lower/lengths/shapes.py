@@ -331,7 +331,7 @@ WHOLE: dict[str, Callable[[Lengths, Any], None]] = {}  # ops with several result
 RESULTS: dict[str, Callable[[Lengths, Any, int], Shape]] = {}  # of ops with several results; filled by `routines`
 OF_ALL: dict[str, Callable[[Any], int]] = {  # what lengths may need of all elements of an argument
     "count": lambda x: int(np.count_nonzero(x)),
-    "most": lambda x: int(np.max(np.asarray(x, np.int64), initial=-1)),
+    "most": lambda x: min(int(np.max(np.asarray(x, np.int64), initial=-1)), 2**63 - 2),
     "sum": lambda x: int(np.sum(x, dtype=np.int64)),
 }
 SHIFTS = {"right_shift": "floor_div", "left_shift": "mul"}

@@ -33,13 +33,24 @@ def _binomial(p: Push, t: AnyTerm, i: Index) -> Steps:
     return p.scalars.elementwise(t.op, (*bits, _checked(p, t, n, fine, random.BINOMIAL_REFUSES), share))
 
 
+@pushes("required")
+def _required(p: Push, t: AnyTerm, i: Index) -> Steps:
+    """The first operand; the second says whether it is fine."""
+    value, fine = yield from _read(p, t, i)
+    return _checked(p, t, value, fine, t.op.params["message"])
+
+
+def _read(p: Push, t: AnyTerm, i: Index) -> Any:
+    found = []
+    for a in t.args:
+        found.append((yield a, p.read_at(a, i)))
+    return found
+
+
 def _operands(p: Push, t: AnyTerm, i: Index) -> Any:
     """Key, step and index, and the parameters in float64."""
-    found = []
-    for k, a in enumerate(t.args):
-        value = yield a, p.read_at(a, i)
-        found.append(value if k < 3 else p.scalars.cast(value, "float64"))
-    return found
+    bits = yield from _read(p, t, i)
+    return [value if k < 3 else p.scalars.cast(value, "float64") for k, value in enumerate(bits)]
 
 
 def _all(p: Push, *tests: tuple[Op, AnyTerm, AnyTerm]) -> AnyTerm:
@@ -49,5 +60,5 @@ def _all(p: Push, *tests: tuple[Op, AnyTerm, AnyTerm]) -> AnyTerm:
 def _checked(p: Push, t: AnyTerm, value: AnyTerm, fine: AnyTerm, text: str) -> AnyTerm:
     """The value and 0, which is an index into one element; where something is wrong the index is 1."""
     wrong = p.scalars.make(cast.bind(dtype="int64"), (p.scalars.elementwise(logical_not, (fine,)),))
-    zero = p.scalars.number(p.scalars.index(wrong, ONE, p.lengths.site(t, text)), "float64")
+    zero = p.scalars.number(p.scalars.index(wrong, ONE, p.lengths.site(t, text)), value.type.dtype)
     return p.scalars.elementwise(add, (value, zero))

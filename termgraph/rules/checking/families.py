@@ -62,7 +62,7 @@ def one_of(choice: Iterable[Op], rng: random.Random) -> Op:
 def families() -> tuple[Op, ...]:
     """What small expressions are made of."""
     unfit = {"nth", "ifelse", "check", "print", "call", "nonzero", "bincount", "unique", "unique_all", "lstsq", "eig",
-             "eigvals", "searchsorted", "nextafter", "erfcinv", "assume", "between"}  # fmt: skip
+             "eigvals", "searchsorted", "nextafter", "erfcinv", "assume", "between", "required"}  # fmt: skip
     return tuple([
         op for op in OPS.values()
         if op.nout == 1 and op.name not in unfit and not op.user_made

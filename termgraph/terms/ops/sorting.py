@@ -105,10 +105,11 @@ def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: np.ndarray) -> np.
         raise ValueError(f"bincount: minlength must not be negative, got {int(minlength)}")
     if weights and len(weights[0]) != len(x):
         raise ShapeError(f"bincount: {len(x)} values but {len(weights[0])} weights")
-    try:
-        counts = np.bincount(x, weights[0] if weights else None, int(minlength))
-    except ValueError:
-        raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}") from None
+    if len(x) and x.min() < 0:
+        raise ValueError(f"bincount: values must not be negative, got {x.min()} at position {x.argmin()}")
+    if len(x) and x.max() > np.iinfo(np.int64).max // 8:  # for the largest of all NumPy 2.4 writes past the end
+        raise MemoryError(f"bincount: no room for {int(x.max()) + 1} counts")
+    counts = np.bincount(x, weights[0] if weights else None, int(minlength))
     return counts.astype(np.float64 if weights else np.int64, copy=False)
 
 

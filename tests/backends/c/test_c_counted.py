@@ -184,3 +184,14 @@ def _at(array):
 
 def _n(number):
     return ctypes.c_int64(number)
+
+
+@pytest.mark.parametrize("largest", [2**63 - 1, 2**63 - 2, 2**62])
+def test_counts_that_no_memory_holds(largest):
+    for mode in (C, PY):
+        f = tg.function([v := T.lvector("v")], T.bincount(v), mode=mode)
+        with pytest.raises(MemoryError):
+            f(np.array([1, largest]))
+        with pytest.raises((ValueError, MemoryError)):
+            f(np.array([-1, largest]))
+        assert f(np.array([1, 3])).tolist() == [0, 1, 0, 1]

@@ -48,6 +48,47 @@ def test_numbers_are_rounded_as_numpys(flags):
             same(f(points[: 3 * n : 3]), wanted[: 3 * n : 3])
 
 
+def doubles():
+    """All halves, what lies in the middle of two of them, and what lies beside those: of all signs and sizes."""
+    halves = np.arange(2**16, dtype="uint16").view("float16").astype("float64")
+    halves = np.sort(halves[np.isfinite(halves)])
+    middle = (halves[1:] + halves[:-1]) / 2
+    beside = [np.nextafter(v, to) for v in (halves, middle) for to in (np.inf, -np.inf)]
+    close = [middle * (1 + 2.0**-40), middle * (1 - 2.0**-40)]
+    ends = [65519.999999999, 65520.0, 1e300, -1e300, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 2.0**-25, -(2.0**-25)]
+    return np.concatenate([halves, middle, *beside, *close, ends])
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_a_double_is_rounded_once(flags):
+    x, z = T.dvector("x"), T.zvector("z")
+    half = T.cast(x, "float16")
+    with config.change_flags(cflags=f"{config.cflags} {flags}"):
+        f = tg.function([x], [half, half + 1, T.cast(half, "float64")], mode=C)
+        of_complex = tg.function([z], T.cast(z, "float16"), mode=C)
+    points = doubles()
+    with np.errstate(all="ignore"):
+        wanted = points.astype("float16")
+        stored, more, back = f(points)
+        same(stored, wanted)
+        same(more, wanted + np.float16(1))
+        np.testing.assert_array_equal(back, wanted.astype("float64"))
+        same(of_complex(points + 1j), wanted)
+        for n in (1, 7, 8, 9, 16, 31, 33):
+            same(f(points[-n:])[0], wanted[-n:])
+
+
+def test_a_double_becomes_bfloat16_by_way_of_float32():
+    """As where ml_dtypes and PyTorch convert it, so that an argument has the same bits on both sides of a call."""
+    x = T.dvector("x")
+    points = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8 - 2.0**-40, 1 + 3 * 2.0**-8 - 2.0**-40, np.inf, 1e300])
+    found = [tg.function([x], T.cast(x, "bfloat16"), mode=mode)(points) for mode in (C, tg.Mode(linker="py"))]
+    with np.errstate(all="ignore"):
+        wanted = points.astype("float32").astype(found[0].dtype)
+    for got in found:
+        assert (got.view("uint16") == wanted.view("uint16")).all()
+
+
 def test_a_number_alone_and_rows(rng):
     x, rows = T.fscalar("x"), T.fmatrix("rows")
     f, g = (

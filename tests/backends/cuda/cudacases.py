@@ -65,12 +65,20 @@ def cases():
         **brain_cases(rng),
         **window_cases(rng),
         "half": ([h], [h * 2 + 1, h.sum(1), T.exp(h)], [hs]),
+        "half of double": ([d], [T.cast(d, "float16"), T.cast(T.complex(d, d), "float16")], [between_halves()]),
         "half products": ([h], [T.dot(h, h.T), T.dot(h, h[0]), T.dot(h * 2, h.T) + 1], [hs]),
         "complex": ([z], flat, [zs]),
         "complex inverses": ([z], turned, [zs]),
         "complex sums": ([z], [z.sum(), z.sum(0), z.sum(1), z.prod(1), T.dot(z, z.T), T.dot(z, z[0])], [zs]),
         "empty": ([x], [x.sum(0), x * 2, x.sum()], [xs[:0]]),
     }  # fmt: skip
+
+
+def between_halves():
+    """Numbers that rounding to float32 first would bring to the middle of two halves."""
+    middle = (2 * np.arange(600) + 1).reshape(2, 300) * 2.0**-12 + 1
+    small = middle * 2.0**-15 * (1 + 2.0**-30)
+    return np.concatenate([middle * (1 + 2.0**-40), middle * (1 - 2.0**-40), -middle, small])
 
 
 def brain_cases(rng):

@@ -64,7 +64,12 @@ def _in_row(head: str, what: str, element: Callable[[str], str], names: str = ""
 
 TEXTS = {
     "tg_count": _of_all("count", "How many elements are true.", "0", "found += *(const uint8_t *)&v != 0;"),
-    "tg_most": _of_all("most", "The largest element, or -1.", "-1", "found = (int64_t)v > found ? (int64_t)v : found;"),
+    "tg_most": _of_all(
+        "most",
+        "The largest element but 2**63 - 1, to which nothing can be added, or -1.",
+        "-1",
+        "const int64_t w = (int64_t)v - ((int64_t)v == 9223372036854775807l); found = w > found ? w : found;",
+    ),
     "tg_sum": _of_all("sum", "The sum of all elements.", "0", "found = (int64_t)((uint64_t)found + (uint64_t)v);"),
     "tg_places_in_row": _in_row(
         "static int64_t tg_places_in_row_$N(const uint8_t *mask, int64_t step, int64_t n, $T *out, int64_t have,\n"

@@ -71,6 +71,11 @@ def rounded(text: str, dtype: str) -> str:
     return found
 
 
+def single(given: str, to: str, a: str) -> str:
+    """A real number as a float that is then rounded to 16 bits: double becomes float16 as if it were rounded once."""
+    return f"tg_to_odd({a})" if to == "float16" and given in ("float64", "complex128") else f"(float){a}"
+
+
 def _to_be_stored(text: str, dtype: str) -> str:
     """What to store of a number of 16 bits: storing a float16 rounds it, so that need not be done before."""
     return text.exact if dtype == "float16" and isinstance(text, _Rounded) else text
@@ -121,7 +126,7 @@ def _cast(given: str, to: str, a: str) -> str:
     if kind == "b" and kind_of(to) == "f":
         return f"({a} ? ({CTYPE[to]})1 : ({CTYPE[to]})0)"  # a mask, not a conversion
     if to in HALVES and given not in ("bool", "int8", "uint8", to):
-        return rounded(f"(float){a}", to)
+        return rounded(single(given, to, a), to)
     return f"(({CTYPE[to]}){a})"
 
 

@@ -41,7 +41,20 @@ TG_HALF_VARIANT tg_halves_32 _ZGVeN32v_tg_to_half(tg_floats_16 a, tg_floats_16 b
 #endif
 #else
 """
+# To the nearest float, or to the one with an odd last bit of the two beside a number: that one says on which side of
+# all numbers with fewer digits it lies, so that rounding it again is right.
+ODD = """float tg_to_odd(double d)
+{
+    const float f = (float)d;
+    const double back = f;
+    $BITS
+    bits += back != d && !(bits & 1) ? (__builtin_fabs(d) > __builtin_fabs(back) ? 1 : -1) : 0;
+    $FLOAT
+}"""
+_BITS = "uint32_t bits;\n    __builtin_memcpy(&bits, &f, 4);"
+_FLOAT = "float odd;\n    __builtin_memcpy(&odd, &bits, 4);\n    return odd;"
 TEXTS = {
+    "tg_to_odd": "static inline " + ODD.replace("$BITS", _BITS).replace("$FLOAT", _FLOAT),
     "tg_from_half": """static inline float tg_from_half(uint16_t h)
 {
 #ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
@@ -125,4 +138,4 @@ TEXTS = {
 #endif
 }""",
 }
-__all__ = ["TEXTS"]
+__all__ = ["ODD", "TEXTS"]

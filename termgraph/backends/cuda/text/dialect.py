@@ -88,7 +88,8 @@ class CudaDialect(c.CDialect):
         if is_complex(to):
             return f"tg_to_complex<{COMPUTED[to]}>({a})"
         if is_complex(given):
-            return self.truth(given, a) if to == "bool" else c.rounded(f"(({COMPUTED[to]})({a}).re)", to)
+            real = c.single(given, to, f"({a}).re") if to in c.HALVES else f"(({COMPUTED[to]})({a}).re)"
+            return self.truth(given, a) if to == "bool" else c.rounded(real, to)
         return super().cast(given, to, a)
 
     def ctype(self, dtype: str) -> str:

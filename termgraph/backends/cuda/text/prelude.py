@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from termgraph.backends.c.text import prelude as c
+from termgraph.backends.c.text.halves import ODD
 from termgraph.backends.cuda.text import complexes
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -220,6 +221,10 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
     return h;
 #endif
 }}""",
+    "tg_to_odd": _INLINE
+    + ODD.replace("$BITS", "uint32_t bits = __float_as_uint(f);")
+    .replace("$FLOAT", "return __uint_as_float(bits);")
+    .replace("__builtin_", ""),
     # Operands of products: to the nearest number with 10 or 7 bits behind the point, ties to even.
     "tg_round_tf32": f"""{_INLINE}float tg_round_tf32(float f)
 {{
