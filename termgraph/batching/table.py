@@ -212,8 +212,8 @@ BY_KIND: dict[str, Rule] = {
 }
 BY_NAME: dict[str, Rule] = {
     "assume": _assume,
-    "argmax": _position, "argmin": _position, "sort": _axis, "argsort": _axis, "searchsorted": _searchsorted,
-    "isin": _isin,
+    "argmax": _position, "argmin": _position, "sort": _axis, "argsort": _axis, "argtopk": _axis,
+    "searchsorted": _searchsorted, "isin": _isin,
     "fft": _axis, "ifft": _axis, "rfft": _axis, "irfft": _axis, "unbroadcast": _axis,
     "dimshuffle": _dimshuffle, "reshape": _reshape, "alloc": _alloc, "specify_shape": _specify_shape,
     "shape_i": _length, "diagonal": _same_op, "make_vector": _make_vector, "join": _join,

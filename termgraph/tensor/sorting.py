@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -128,12 +129,17 @@ def argtopk(
 ) -> TensorVariable:
     """Positions of the `kth` largest elements, largest first; of the -kth smallest, smallest first, if negative.
 
-    Of equal elements the first comes first. `kth` may be symbolic (then it must be positive).
+    Of equal elements the first comes first, NaN counts as larger than any number. There must be as many elements.
+    `kth` may be symbolic (then it must be positive, and all of the axis is sorted).
+
+    >>> import termgraph.tensor as T
+    >>> T.argtopk([3, 1, 4, 1, 5], 2).eval()
+    array([4, 2])
     """
     k = _check_k(kth)
     x, axis = _axis(x, axis)
-    if not hasattr(k, "term") and k < 0:
-        places = ops.argsort(x, axis=axis)[at_axis(axis, slice(None, -k))]
+    if not hasattr(k, "term"):
+        places = ops.argtopk(x, axis=axis, k=operator.index(k))
     else:  # sorting the reversed array and reading backwards keeps equal elements in order
         turned = at_axis(axis, slice(None, None, -1))
         backwards = ops.argsort(x[turned], axis=axis)[turned]
@@ -149,12 +155,8 @@ def topk(x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = T
     >>> T.topk(T.tensor("x", dtype="float64", shape=(5, 9)), 3).type
     TensorType(float64, (5, 3))
     """
-    k = _check_k(kth)
     x, axis = _axis(x, axis)
-    ascending = ops.sort(x, axis=axis)
-    if not hasattr(k, "term") and k < 0:
-        return ascending[at_axis(axis, slice(None, -k))]
-    return ascending[at_axis(axis, slice(None, None, -1))][at_axis(axis, slice(None, k))]
+    return take_along_axis(x, argtopk(x, kth, axis), axis)
 
 
 @on_terms

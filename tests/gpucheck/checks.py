@@ -150,6 +150,8 @@ def program_checks() -> Iterator[Check]:
             T.cumsum(x, 0),
             T.sort(x, 1),
             T.argsort(x, 0),
+            T.argtopk(x, 3, 0),
+            T.topk(x, -2, 1),
             x.T.reshape((-1,)),
         ]
         yield f"indexing {dtype}", worst([x, i], outs, [a, where]), 1e-5

@@ -12,7 +12,7 @@ from termgraph.backends.has_text import elementwise_text
 from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.loops.lazy import is_lazy
 from termgraph.lower.push.driver import AT
-from termgraph.lower.push.expand import EXPANSIONS
+from termgraph.lower.push.expand import BY_KERNELS, EXPANSIONS
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
 from termgraph.lower.storage.routine_table import SPECS
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 PRODUCTS = ("dot", "matmul", "gemm")
-ORDERED = ("max", "min", "argmax", "argmin", "sort", "argsort", "searchsorted", "softmax", "log_softmax", "logsumexp")
+ORDERED = (
+    "max", "min", "argmax", "argmin", "sort", "argsort", "argtopk", "searchsorted", "softmax", "log_softmax",
+    "logsumexp",
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what CUDA can express
@@ -70,7 +73,7 @@ def why_not(t: AnyTerm) -> str | None:
 
 def has_kernel(name: str) -> bool:
     """Whether ops of a name that are not element-wise become kernels, for the dtypes that kernels have."""
-    own = name in axis_kernels.NAMES or name in routine_kernels.NAMES
+    own = name in axis_kernels.NAMES or name in routine_kernels.NAMES or name in BY_KERNELS
     return own or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 

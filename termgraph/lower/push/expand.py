@@ -29,9 +29,11 @@ from termgraph.terms.ops.elementwise import (
     switch,
     true_div,
 )
-from termgraph.terms.ops.indexing import gather
+from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.ops.shaping import shape_i, specify_shape
+from termgraph.terms.ops.sorting import argsort
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
 from termgraph.terms.types import TensorType, TupleType
@@ -155,8 +157,35 @@ def _dot(t: AnyTerm, args: tuple[AnyTerm, ...], products: Sequence[str]) -> AnyT
     return mk(t.op, (in_dtype(a, dtype), in_dtype(b, dtype)))
 
 
+def _by_sorting(t: AnyTerm, x: AnyTerm) -> AnyTerm:
+    """Places of the largest elements: the reversed array sorted and read backwards keeps equal ones in order."""
+    axis, k, ndim = t.op.params["axis"], t.op.params["k"], x.type.ndim
+    order = argsort.bind(axis=axis)
+
+    def part(y: AnyTerm, *of_axis: int | None) -> AnyTerm:
+        return mk(subtensor.bind(index=(*[("s", None, None, None)] * axis, ("s", *of_axis))), (y,))
+
+    if k < 0:
+        found = part(mk(order, (x,)), None, -k, None)
+    else:
+        backwards = part(mk(order, (part(x, None, None, -1),)), -1, -k - 1, -1)
+        last = mk(sub, (mk(shape_i.bind(axis=axis), (x,)), Const(np.int64(1))))
+        found = mk(sub, (mk(dimshuffle.bind(order=("x",) * ndim), (last,)), backwards))
+    told = f"topk: the {abs(k)} {'largest' if k > 0 else 'smallest'} of an axis of {{0}} elements"
+    known = tuple([d == axis for d in range(ndim)])
+    return mk(specify_shape.bind(known=known, told=told), (found, Const(np.int64(abs(k)))))
+
+
+# What is written with another op where the backend has kernels for that one and none for this.
+BY_KERNELS: dict[str, tuple[str, Callable[[AnyTerm, AnyTerm], AnyTerm]]] = {"argtopk": ("argsort", _by_sorting)}
 # What has no routine of its own for floats of 16 bits, where the backend does not say that it multiplies them.
-WIDENED = {"cumsum": HALVES, "cumprod": HALVES, "sort": ("bfloat16",), "argsort": ("bfloat16",)}
+WIDENED = {
+    "cumsum": HALVES,
+    "cumprod": HALVES,
+    "sort": ("bfloat16",),
+    "argsort": ("bfloat16",),
+    "argtopk": ("bfloat16",),
+}
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
 # c + alpha * a @ b, which the library adds into the storage of c.
 GEMM = Op("gemm", arity=4, infer=lambda c, a, b, alpha: c, meaning=None, kind="linalg")
@@ -255,6 +284,9 @@ def expand(
         element = element_op(t)
         if element is not None:
             return mk(element, args)
+        kernel, by_kernel = BY_KERNELS.get(t.op.family.name, ("", None)) if t.args else ("", None)
+        if by_kernel is not None and kernel in calls:
+            return by_kernel(t, args[0])
         dtypes = operand_dtypes(t, calls) if t.args else None
         if dtypes is not None:
             return _fit_results(t, mk(t.op, tuple([in_dtype(a, d) for a, d in zip(args, dtypes)])))

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph._records import record
+from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
-    from termgraph.lower.lengths.index import Poly
     from termgraph.terms.term import AnyTerm
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
@@ -77,7 +77,7 @@ def operand_dtypes(t: AnyTerm, calls: Collection[str] = ()) -> tuple[str, ...] |
         return AS_STORED[name](t)
     if name in READS:
         return READS[name](t)
-    if name in ("sort", "argsort"):
+    if name in ("sort", "argsort", "argtopk"):
         return (types[0].dtype,)
     if name in LOOPED:
         return (t.type.dtype,)
@@ -208,6 +208,20 @@ def _sorting(t: AnyTerm) -> Spec:
     return Spec(name, tuple(functions), (("n",),), (("n",),), t.op.params["axis"])
 
 
+def _topmost(t: AnyTerm) -> Spec | None:
+    x = t.args[0].type
+    return (
+        None if x.kind == "c" else Spec("argtopk", ("sort__sort__uint64_",), (("n",),), (("k",),), t.op.params["axis"])
+    )
+
+
+def _enough(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    k = t.op.params["k"]
+    sizes["k"] = poly(abs(k))
+    text = f"topk: the {{1}} {'largest' if k > 0 else 'smallest'} of an axis of {{0}} elements"
+    s.require(t, "ge", sizes["n"], sizes["k"], text)
+
+
 def _running(t: AnyTerm) -> Spec | None:
     """Running sums along the last axis: each waits for the one before, so several rows go side by side."""
     x, axis = t.args[0].type, t.op.params["axis"]
@@ -230,7 +244,8 @@ def _isin(t: AnyTerm) -> Spec | None:
     return Spec("isin", (), (("whole",), ("n",)), (("whole",),))
 
 
-SPECS.update(sort=_sorting, argsort=_sorting, searchsorted=_searchsorted)
+SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted)
+SIZES["argtopk"] = _enough
 SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others

@@ -115,7 +115,7 @@ def _softmax(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return [x]
 
 
-@sampler("cumsum", "cumprod", "sort", "argsort", "fft", "ifft", "rfft", "irfft", "unique", "unique_all")
+@sampler("cumsum", "cumprod", "sort", "argsort", "argtopk", "fft", "ifft", "rfft", "irfft", "unique", "unique_all")
 def _along(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     shape = want.shape or d.shape(least=(axis or 0) + 1)
@@ -123,6 +123,11 @@ def _along(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     if x.type.ndim == 0:
         raise Retry
     h.settle("axis", lambda: d.rng.randrange(x.type.ndim))
+    if h.family.name == "argtopk":
+        most = x.type.shape[h.known("axis")]
+        if not most:
+            raise Retry
+        h.settle("k", lambda: d.rng.choice((1, -1)) * d.rng.randint(1, most))
     if "norm" in h.family.defaults:
         h.settle("norm", lambda: d.rng.choice(("backward", "ortho", "forward")))
         h.settle("n", lambda: x.type.shape[h.known("axis")])

@@ -1,4 +1,4 @@
-"""Ops that order and count: sort, argsort, searchsorted, isin, bincount, unique.
+"""Ops that order and count: sort, argsort, argtopk, searchsorted, isin, bincount, unique.
 
 NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
 """
@@ -40,6 +40,44 @@ argsort = define(
     length_from=as_first,
     params={"axis": 0},
     doc="Where the elements along an axis come from when sorted; equal elements keep their order.",
+)
+
+
+def _infer_argtopk(x: Type, *, axis: int, k: int) -> TensorType:
+    tensor = _check_axis("argtopk", x, axis)
+    if type(k) is not int or k == 0:
+        raise ValueError(f"argtopk: k must be positive (k largest) or negative (-k smallest), got {k!r}")
+    n = tensor.shape[axis]
+    if n is not None:
+        _check_enough(n, k)
+    return TensorType.of("int64", (*tensor.shape[:axis], abs(k), *tensor.shape[axis + 1 :]))
+
+
+def _check_enough(n: int, k: int) -> None:
+    if n < abs(k):
+        raise ShapeError(f"topk: the {abs(k)} {'largest' if k > 0 else 'smallest'} of an axis of {n} elements")
+
+
+def _argtopk(x: np.ndarray, *, axis: int, k: int) -> np.ndarray:
+    n = x.shape[axis]
+    _check_enough(n, k)
+    rows = np.moveaxis(x, axis, -1)
+    if k < 0:
+        places = np.argsort(rows, axis=-1, kind="stable")[..., :-k]
+    else:  # sorting the reversed array and reading backwards keeps equal elements in order
+        places = n - 1 - np.argsort(rows[..., ::-1], axis=-1, kind="stable")[..., : -k - 1 : -1]
+    return np.ascontiguousarray(np.moveaxis(places, -1, axis), np.int64)
+
+
+argtopk = define(
+    "argtopk",
+    arity=1,
+    infer=_infer_argtopk,
+    meaning=_argtopk,
+    kind="sort",
+    params={"axis": 0, "k": 1},
+    doc="Where the k largest elements along an axis are, the largest first, or the -k smallest; of equal ones "
+    "the first comes first.",
 )
 
 

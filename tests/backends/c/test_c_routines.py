@@ -232,6 +232,10 @@ def test_sorting(rng, dtype):
 
     arrays = [values(4, 30), values(1, 1), values(0, 3), values(3, 0), values(7, 40)[::-2, ::3]]
     ops = [op.bind(axis=axis) for op in (sorting.sort, sorting.argsort) for axis in (0, 1)]
+    if dtype != "complex128":
+        check_ops(
+            [sorting.argtopk.bind(axis=a, k=k) for a in (0, 1) for k in (1, -3)], (values(4, 30),), (values(3, 3),)
+        )
     check_ops(ops, *[(a,) for a in arrays])
     check_ops([sorting.sort, sorting.argsort], (values(500),))
 

@@ -107,3 +107,39 @@ def test_isin_of_many_large_numbers_and_of_each_row(rng):
     np.testing.assert_array_equal(each(v), np.isin(v, v[:, 7]))
     own = tg.function([z], tg.vmap(lambda row: T.isin(v[:9, 2], row))(z))
     np.testing.assert_array_equal(own(v), [np.isin(v[:9, 2], row) for row in v])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_selection_is_what_sorting_finds(rng, dtype):
+    """Few of long rows, many of them, all, across rows, and backwards; equal elements in their order."""
+    x = T.matrix("x", dtype=dtype)
+    for n, k in ((1, 1), (40, 3), (1500, 20), (1500, 25), (7000, 31), (30_000, 60), (30_000, 9000)):
+        v = hard(rng, dtype, n)
+        f = tg.function([x], [T.argtopk(x, k, axis=1), T.argtopk(x[:, ::-1], -k, axis=1), T.argtopk(x, -2, axis=0)])
+        assert not f.why_not_native()
+        largest, smallest, across = f(v)
+        backwards = np.argsort(v[:, ::-1], axis=1, kind="stable")
+        np.testing.assert_array_equal(largest, n - 1 - backwards[:, ::-1][:, :k])
+        np.testing.assert_array_equal(smallest, backwards[:, :k])
+        np.testing.assert_array_equal(across, np.argsort(v, axis=0, kind="stable")[:2])
+
+
+def test_selection_in_any_order_of_elements(rng):
+    """Rows in which each element is the best so far, and none but the first."""
+    n, x = 60_000, T.dmatrix("x")
+    rows = np.array([np.arange(n), -np.arange(n), np.minimum(np.arange(n), np.arange(n)[::-1]), np.zeros(n)], float)
+    for k in (10, 200, 1000):
+        np.testing.assert_array_equal(
+            tg.function([x], T.argtopk(x, k, axis=1))(rows), np.argsort(-rows, axis=1, kind="stable")[:, :k]
+        )
+
+
+def test_too_few_elements_to_select_from(rng):
+    with pytest.raises(ValueError, match="topk: the 5 largest of an axis of 3 elements"):
+        T.topk(T.tensor("x", dtype="float64", shape=(2, 3)), 5)
+    x = T.dmatrix("x")
+    for linker in ("c", "py"):
+        f = tg.function([x], T.topk(x, -5, axis=0), mode=tg.Mode(linker=linker))
+        with pytest.raises(ValueError, match="topk: the 5 smallest of an axis of 2 elements"):
+            f(np.ones((2, 9)))
+        assert f(np.ones((5, 0))).shape == (5, 0)

@@ -5,7 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import counted, line_texts, sorting_networks, sparse_sums, sparse_texts
+from termgraph.backends.c.text import counted, line_texts, selection, sorting_networks, sparse_sums, sparse_texts
 from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 
@@ -70,7 +70,10 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 
 
 # Who calls what.
-USERS = dict.fromkeys(("tg_sort_key", "tg_radix_words", "tg_argsort_by_words", "tg_argsort_stable"), ("tg_argsort",))
+USERS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("tg_sort_key", "tg_radix_words", "tg_argsort_by_words"), ("tg_argsort", "tg_argtopk")
+)
+USERS["tg_argsort_stable"] = ("tg_argsort",)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_convolve"] = ("tg_correlate",)
 TEXTS = {
@@ -120,15 +123,16 @@ static int tg_sort_$N(int native, const void *source, void *target, int64_t n, i
     "tg_sort_network": sorting_networks.TEXT,
     "tg_sort_key": """
 /* Numbers of $N bits as unsigned ones in the same order: `kind` is 0 of those without signs, 1 with signs, 2 of floats,
-   of which both zeros are equal, and all NaN, which come last. */
+   of which both zeros are equal, and all NaN, which come last; with 4 more the order is the other one. */
 static inline uint64_t tg_sort_key_$N($T u, int kind)
 {
     enum { MANTISSA = $N == 64 ? 52 : $N == 32 ? 23 : $N == 16 ? 10 : 0 };
     const $T sign = ($T)1 << ($N - 1), infinite = (($T)(sign - 1) >> MANTISSA) << MANTISSA;
-    if (kind == 0) return u;
-    if (kind == 1) return ($T)(u ^ sign);
-    if (($T)(u & ~sign) > infinite) return ($T)-1;
-    return u == sign ? sign : ($T)(u & sign ? ~u : u | sign);
+    const $T flip = kind & 4 ? ($T)-1 : 0;
+    if ((kind & 3) == 0) return ($T)(u ^ flip);
+    if ((kind & 3) == 1) return ($T)(u ^ sign ^ flip);
+    if (($T)(u & ~sign) > infinite) return ($T)((($T)-1) ^ flip);
+    return ($T)((u == sign ? sign : u & sign ? ~u : u | sign) ^ flip);
 }
 """,
     "tg_radix_words": """
@@ -196,6 +200,7 @@ static int tg_argsort_by_words_$N(int sorter, int kind, int room, const $T *x, i
     return 1;
 }
 """,
+    "tg_argtopk": selection.TEXT,
     "tg_argsort_stable": """
 /* Where n elements of $N bits come from when sorted; equal ones keep their order. Nonzero: no memory. */
 static int tg_argsort_stable_$N(int native, const void *source, int64_t *out, int64_t n, int64_t step, int64_t out_step)

@@ -217,6 +217,15 @@ def _sort(x: _Text) -> None:
         x.p.add(f"if (tg_argsort_{8 * size}({', '.join(x.natives)}, {kind}, {given})) {x.no_memory()}")
 
 
+def _argtopk(x: _Text) -> None:
+    (a,), (out,) = x.n.reads, x.n.results
+    dtype = np.dtype(a.buf.dtype)
+    kind = {"f": 2, "i": 1}.get(dtype.kind, 0) + (4 if x.n.term.op.params["k"] > 0 else 0)
+    bits, steps = 8 * dtype.itemsize, f"{x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
+    given = f"{x.natives[0]}, {kind}, (const uint{bits}_t *)({x.pointer(a)}), {x.pointer(out)}"
+    x.p.add(f"if (tg_argtopk_{bits}({given}, {x.size('n')}, {x.size('k')}, {steps})) {x.no_memory()}")
+
+
 def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     """Short lines that lie side by side are sorted together, others by a function of NumPy's for each."""
     size, steps = np.dtype(a.buf.dtype).itemsize, (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
@@ -422,6 +431,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "fft": _fft,
     "sort": _sort,
     "argsort": _sort,
+    "argtopk": _argtopk,
     "searchsorted": _searchsorted,
     "isin": _isin,
     "running": _running,
