@@ -49,17 +49,22 @@ static void tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, cons
 
 def _running(name: str, sign: str) -> str:
     """Sums or products of all elements up to each, in this order; rows side by side, as each sum waits for the last."""
+    alone = "($T)0.5 == 0 && step == 1 && n * count * (int64_t)sizeof($T) > 1 << 20" if sign == "+" else "0"
     return f"""
 static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t out_apart, int64_t out_step,
                          int64_t n, int64_t count)
 {{
-    enum {{ ROWS = 8 }};
-    for (; count >= ROWS && n > 0; count -= ROWS, x += ROWS * apart, out += ROWS * out_apart) {{
+    enum {{ ROWS = 4 }};
+    const int alone = {alone}; /* one row keeps up with memory, and four are four streams of it */
+    for (; !alone && count >= ROWS && n > 0; count -= ROWS, x += ROWS * apart, out += ROWS * out_apart) {{
         $T total[ROWS];
+        #pragma GCC unroll 8
         for (int u = 0; u < ROWS; u++) out[u * out_apart] = total[u] = x[u * apart];
-        for (int64_t i = 1; i < n; i++)
+        for (int64_t i = 1; i < n; i++) {{
+            #pragma GCC unroll 8
             for (int u = 0; u < ROWS; u++)
                 out[u * out_apart + i * out_step] = total[u] = total[u] {sign} x[u * apart + i * step];
+        }}
     }}
     for (; count > 0 && n > 0; count--, x += apart, out += out_apart) {{
         $T total = *out = *x;
