@@ -71,6 +71,7 @@ from termgraph.terms.ops.elementwise import (
     j0,
     j1,
     jv,
+    ldexp,
     le,
     log,
     log1mexp,
@@ -155,6 +156,7 @@ def grad_choice(x, y, z, g, c, f: head[floor, ceil, trunc, round_, sign],
     yield rule("step",       pullback(f(x), g),              (None,))
     yield rule("copysign",   pullback(copysign(x, y), g),    (g * (sign(x) * copysign(1, y)), None))
     yield rule("nextafter",  pullback(nextafter(x, y), g),   (g, None))
+    yield rule("ldexp",      pullback(ldexp(x, y), g),       (ldexp(g, y), None))
     yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, 0)))
     yield rule("hypot",      pullback(hypot(x, y), g),       (g * (x / switch(eq(hypot(x, y), 0), 1, hypot(x, y))),
                                                               g * (y / switch(eq(hypot(x, y), 0), 1, hypot(x, y)))))

@@ -32,7 +32,7 @@ with _paused_gc():  # modules are no cycles to be found: a twentieth of the impo
         rebuild_collect_shared,
         register_mode,
     )
-    from termgraph.tensor import ctc as _ctc
+    from termgraph.tensor import running as _running
     from termgraph.tensor.checks import Assert, CheckAndRaise
     from termgraph.tensor.graph import clone, equal_computations
     from termgraph.tensor.protocols import ABOVE as _ABOVE
@@ -162,7 +162,7 @@ _show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
 Variable._repr_latex_ = _Term._repr_latex_ = _notebook("latex")  # type: ignore[attr-defined]
 del _grad, grad
 _ABOVE.update(grad=lambda: __getattr__("grad"), jacobian=lambda: __getattr__("jacobian"))
-_ctc.ABOVE["loop"] = lambda: __getattr__("loop")
+_running.ABOVE["loop"] = lambda: __getattr__("loop")
 _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))
 register_mode("NanGuardMode", _debug_mode("NanGuardMode"))

@@ -34,9 +34,10 @@ NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
     "lt", "gt", "le", "ge", "eq", "neq", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or",
     "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift",
     "gcd", "lcm", "between", "philox_first", "philox_second", "scale_bits", "poisson_draw", "binomial_draw",
+    "bitwise_count", "frexp_exponent",
 )}  # fmt: skip
 OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
-OWN |= {"gamma_draw", "beta_draw", "required"}  # have no derivative by a parameter
+OWN |= {"gamma_draw", "beta_draw", "required", "ldexp"}  # have no derivative by a parameter
 OWN |= {"gammainc", "gammaincc", "betainc", "jv", "iv"}  # nor by their order
 MARKS = {op.name for op in MARKED} | {"mean_over_workers"}
 ELEMENTWISE = [n for n, op in OPS.items() if op.kind == "elementwise" and n not in NONE | OWN | STEPS | MARKS]

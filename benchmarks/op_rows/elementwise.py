@@ -54,6 +54,10 @@ op("less less_equal greater greater_equal equal not_equal", "x y")
 op("logical_and logical_or logical_xor", "x:b[n,m] y:b[n,m]")
 op("bitwise_and bitwise_or bitwise_xor", "x:i[n,m]<99 y:i[n,m]<99", dtypes=INT)
 op("gcd lcm", "x:i[n,m]<99 y:i[n,m]<99", dtypes=INT, torch="torch.NAME(x, y)")
+op("bitwise_count", "x:i[n,m]<99", dtypes=INT, jax="jnp.bitwise_count(x)", torch=None)
+op("ldexp", "x i:i[n,m]<30", torch="torch.ldexp(x, i)", grad=True)
+op("frexp", torch="list(torch.frexp(x))")
+op("modf", torch="[torch.frac(x), torch.trunc(x)]")
 op("left_shift right_shift", "x:i[n,m]<99 y:i[n,m]<8", dtypes=INT, torch="torch.bitwise_NAME(x, y)")
 op("floor_divide mod fmod", "x y:p[n,m]", torch="T.NAME(x, y)")
 op("floor_divide (whole numbers)", "x:i[n,m]<99 y:i[n,m]<8", "x // (y + 1)", dtypes=INT)
@@ -100,6 +104,8 @@ op("max_and_argmax", text="T.max_and_argmax(x, axis=1)", numpy="[x.max(axis=1), 
    jax="[x.max(axis=1), x.argmax(axis=1)]", torch="list(torch.max(x, 1))")  # fmt: skip
 op("cumsum cumprod", text="T.NAME(x, axis=1)", grad=True)
 op("cumsum (columns)", text="T.cumsum(x, axis=0)", grad=True)
+op("logcumsumexp", text="T.logcumsumexp(x, axis=1)", numpy="np.logaddexp.accumulate(x, axis=1)",
+   jax="jax.lax.cumlogsumexp(x, axis=1)", torch="torch.logcumsumexp(x, 1)", grad=True)  # fmt: skip
 op("cov", "x:f[k,n]", numpy="np.cov(x, dtype=x.dtype)", grad=True)
 op("logsumexp", text="T.logsumexp(x, axis=1)", grad=True)
 op("softmax log_softmax", text="T.NAME(x, axis=1)", grad=True)

@@ -53,11 +53,13 @@ from termgraph.tensor.elemwise import betaln as betaln
 from termgraph.tensor.elemwise import cast as astype
 from termgraph.tensor.elemwise import cast as cast
 from termgraph.tensor.elemwise import clip as clip
+from termgraph.tensor.elemwise import frexp as frexp
 from termgraph.tensor.elemwise import iround as iround
 from termgraph.tensor.elemwise import isclose as isclose
 from termgraph.tensor.elemwise import isneginf as isneginf
 from termgraph.tensor.elemwise import isposinf as isposinf
 from termgraph.tensor.elemwise import logit as logit
+from termgraph.tensor.elemwise import modf as modf
 from termgraph.tensor.elemwise import nan_to_num as nan_to_num
 from termgraph.tensor.elemwise import positive as positive
 from termgraph.tensor.elemwise import rint as rint
@@ -160,6 +162,7 @@ from termgraph.tensor.reductions import softmax as softmax
 from termgraph.tensor.reductions import std as std
 from termgraph.tensor.reductions import sum as sum
 from termgraph.tensor.reductions import var as var
+from termgraph.tensor.running import logcumsumexp as logcumsumexp
 from termgraph.tensor.selecting import argwhere as argwhere
 from termgraph.tensor.selecting import choose as choose
 from termgraph.tensor.selecting import compress as compress
@@ -228,6 +231,10 @@ from termgraph.tensor.sorting import sort as sort
 from termgraph.tensor.sorting import topk as topk
 from termgraph.tensor.sorting import topk_and_argtopk as topk_and_argtopk
 from termgraph.tensor.sorting import unique as unique
+from termgraph.tensor.sorting import unique_all as unique_all
+from termgraph.tensor.sorting import unique_counts as unique_counts
+from termgraph.tensor.sorting import unique_inverse as unique_inverse
+from termgraph.tensor.sorting import unique_values as unique_values
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
 from termgraph.tensor.statistics import histogram as histogram
@@ -305,6 +312,7 @@ bcol: _MakesInput
 bcols: _MakesSeveral
 betainc: _Ternary
 bitwise_and: _Nary
+bitwise_count: _Unary
 bitwise_invert: _Unary
 bitwise_left_shift: _Binary
 bitwise_not: _Unary
@@ -408,6 +416,7 @@ fmatrix: _MakesInput
 fmax: _Binary
 fmin: _Binary
 fmod: _Binary
+frexp_exponent: _Unary
 frow: _MakesInput
 frows: _MakesSeveral
 fscalar: _MakesInput
@@ -471,6 +480,7 @@ jv: _Binary
 lcm: _Binary
 lcol: _MakesInput
 lcols: _MakesSeveral
+ldexp: _Binary
 le: _Binary
 left_shift: _Binary
 less: _Binary

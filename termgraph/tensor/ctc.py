@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.reductions import log_softmax
 from termgraph.tensor.reductions import sum as total
+from termgraph.tensor.running import ABOVE
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
-ABOVE: dict[str, Callable[[], Any]] = {}  # loops are a room above this one; entered where all rooms meet
 NEVER = -1e30  # the logarithm of no chance, finite: differences of two of them are numbers, and so are gradients
 
 

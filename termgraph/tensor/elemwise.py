@@ -56,6 +56,35 @@ def sinc(x: TensorLike) -> TensorVariable:
     return ew.switch(ew.eq(y, 0), 1, ew.sin(y) / ew.switch(ew.eq(y, 0), 1, y))
 
 
+def frexp(x: TensorLike) -> list[TensorVariable]:
+    """[m, n]: each number as m * 2**n, where m is from 0.5 to 1 (or 0) and n is a whole number.
+
+    >>> import termgraph.tensor as T
+    >>> mantissa, exponent = T.frexp([0.0, 3.0, -16.0])
+    >>> mantissa.eval(), exponent.eval()
+    (array([ 0.  ,  0.75, -0.5 ]), array([0, 2, 5], dtype=int32))
+    """
+    x = as_tensor(x)
+    exponent = ew.frexp_exponent(x)
+    return [ew.ldexp(x, ew.neg(exponent)), exponent]
+
+
+def modf(x: TensorLike) -> list[TensorVariable]:
+    """[part, whole]: the part of each number behind the point, and the whole number before it, both with its sign.
+
+    >>> import termgraph.tensor as T
+    >>> part, whole = T.modf([1.25, -2.5])
+    >>> part.eval(), whole.eval()
+    (array([ 0.25, -0.5 ]), array([ 1., -2.]))
+    """
+    x = as_tensor(x)
+    if x.type.kind == "c":
+        raise TypeError(f"modf is defined for real numbers only, got {x.type}")
+    x = x if x.type.kind == "f" else cast(x, np.modf.resolve_dtypes((x.type.np_dtype, None, None))[0].name)
+    nothing = ew.copysign(np.zeros((), x.type.np_dtype), x)
+    return [ew.switch(ew.isinf(x), nothing, ew.fmod(x, np.ones((), x.type.np_dtype))), ew.trunc(x)]
+
+
 def isclose(
     a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
@@ -218,8 +247,8 @@ def table() -> dict[str, Any]:
 _TABLE = table()
 globals().update(_TABLE)
 EXPORTS = [
-    "angle", "betaln", "cast", "clip", "iround", "isclose", "isneginf", "isposinf", "logit", "nan_to_num", "positive",
-    "rint", "round", "sinc", *_TABLE,
+    "angle", "betaln", "cast", "clip", "frexp", "iround", "isclose", "isneginf", "isposinf", "logit", "modf",
+    "nan_to_num", "positive", "rint", "round", "sinc", *_TABLE,
 ]  # fmt: skip
 
 METHODS = {

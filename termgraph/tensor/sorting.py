@@ -276,7 +276,7 @@ def bincount(x: TensorLike, weights: TensorLike | None = None, minlength: Any = 
 
 
 @overload
-def unique(x: TensorLike, *, axis: int | None = None) -> TensorVariable: ...
+def unique(x: TensorLike, *, axis: int | None = None, equal_nan: bool = True) -> TensorVariable: ...
 @overload
 def unique(
     x: TensorLike,
@@ -284,6 +284,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: int | None = None,
+    equal_nan: bool = True,
 ) -> list[TensorVariable]: ...
 @on_terms
 def unique(
@@ -292,17 +293,60 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: int | None = None,
+    equal_nan: bool = True,
 ) -> Any:
     """The sorted distinct elements, or distinct slices along an axis.
 
     With the flags also, in this order: where each first occurs, which of them each element is, how often each occurs.
+    Several NaN count as one, unless `equal_nan` is False.
     """
     x = as_tensor(x)
     axis = None if axis is None else normal_axis(axis, x.ndim)
     if not (return_index or return_inverse or return_counts):
-        return ops.unique(x, axis=axis)
-    values, *more = ops.unique_all(x, axis=axis)
+        return ops.unique(x, axis=axis, equal_nan=equal_nan)
+    values, *more = ops.unique_all(x, axis=axis, equal_nan=equal_nan)
     return [values, *[v for v, wanted in zip(more, (return_index, return_inverse, return_counts)) if wanted]]
+
+
+# the array API's names: each NaN stands for itself
+def unique_values(x: TensorLike) -> TensorVariable:
+    """The sorted distinct elements.
+
+    >>> import termgraph.tensor as T
+    >>> T.unique_values([3, 1, 3]).eval()
+    array([1, 3])
+    """
+    return unique(x, equal_nan=False)
+
+
+def unique_counts(x: TensorLike) -> list[TensorVariable]:
+    """[values, counts]: the sorted distinct elements, and how often each occurs.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval() for v in T.unique_counts([3, 1, 3])]
+    [array([1, 3]), array([1, 2])]
+    """
+    return unique(x, return_counts=True, equal_nan=False)
+
+
+def unique_inverse(x: TensorLike) -> list[TensorVariable]:
+    """[values, inverse]: the sorted distinct elements, and which of them each element is, in the array's shape.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval() for v in T.unique_inverse([3, 1, 3])]
+    [array([1, 3]), array([1, 0, 1])]
+    """
+    return unique(x, return_inverse=True, equal_nan=False)
+
+
+def unique_all(x: TensorLike) -> list[TensorVariable]:
+    """[values, indices, inverse, counts]: `unique` with all that it can say.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval() for v in T.unique_all([3, 1, 3])]
+    [array([1, 3]), array([1, 0]), array([1, 0, 1]), array([1, 2])]
+    """
+    return unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
 
 
 @on_terms
@@ -366,4 +410,5 @@ METHODS = {
 __all__ = [
     "argpartition", "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort",
     "median", "one_hot", "partition", "searchsorted", "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip

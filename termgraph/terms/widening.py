@@ -16,6 +16,7 @@ from termgraph.terms.dtypes import is_bfloat16, kind_of, loaded, promote
 COMPUTING = frozenset(("elementwise", "reduce", "cumulative", "sort", "linalg", "fft", "source"))
 MOVING = frozenset(("switch", "cast", "assume", "required"))  # element-wise, but nothing is computed
 
+BY_WHOLE = frozenset(("ldexp",))  # whole numbers among the operands stay what they are
 OF_THE_DTYPE = frozenset(("nextafter",))  # about the dtype's own numbers, so ml_dtypes computes them
 
 
@@ -47,7 +48,8 @@ def widened(op: Computing, meaning: Callable[..., Any], values: Sequence[Any]) -
     rounds = asked == "bfloat16" if asked else is_bfloat16(common)
     params = {**op.params, "dtype": "float32"} if asked == "bfloat16" else op.params
     # whole numbers become what bfloat16 and other floats have in common first
-    whole = (loaded[0] if rounds else common) if op.kind in ("elementwise", "linalg") else None
+    converts = op.kind in ("elementwise", "linalg") and op.name not in BY_WHOLE
+    whole = (loaded[0] if rounds else common) if converts else None
     with np.errstate(all="ignore"):
         if rounds and op.name in OF_THE_DTYPE:
             return meaning(*[np.asarray(v).astype(loaded[0]) for v in values])

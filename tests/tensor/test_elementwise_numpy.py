@@ -29,13 +29,13 @@ UNARY = [
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
     "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "deg2rad", "rad2deg", "isnan", "isinf", "isfinite",
     "signbit", "logical_not", "invert", "real", "imag", "conj", "angle", "sinc", "positive", "nan_to_num",
-    "isposinf", "isneginf",
+    "isposinf", "isneginf", "bitwise_count", "frexp", "modf",
 ]  # fmt: skip
 BINARY = [
     "add", "sub", "mul", "true_div", "floor_div", "mod", "fmod", "pow", "maximum", "minimum", "fmax", "fmin",
     "copysign", "nextafter", "hypot", "heaviside", "logaddexp", "logaddexp2", "arctan2", "lt", "gt", "le", "ge", "eq",
     "neq", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
-    "right_shift", "isclose", "gcd", "lcm",
+    "right_shift", "isclose", "gcd", "lcm", "ldexp",
 ]  # fmt: skip
 SPECIAL = {
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "erfcinv": "erfcinv", "gamma": "gamma",
@@ -57,6 +57,7 @@ OTHER = [
     "clip",
     "cast",
     "complex",
+    "frexp_exponent",
     *ORDERS,
 ]  # tested one by one below
 
@@ -187,6 +188,36 @@ def agree_in_precision(ours, reference, x):
 @quick(12)
 def test_neural_functions(name, x):
     agree_in_precision(getattr(T, name), NEURAL[name], x)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "py"])
+def test_parts_of_floats_at_the_ends_of_their_range(mode):
+    mode = tg.Mode(mode) if mode == "py" else mode
+    for dtype in ("float16", "float32", "float64"):
+        info = np.finfo(dtype)
+        x, n = T.vector("x", dtype=dtype), T.lvector("n")
+        values = np.array([info.max, -info.tiny, info.smallest_subnormal, -0.0, 0.75, np.inf, -np.inf, np.nan], dtype)
+        m, e = tg.function([x], T.frexp(x), mode=mode)(values)
+        want_m, want_e = np.frexp(values)
+        np.testing.assert_array_equal(m, want_m)
+        np.testing.assert_array_equal(e[:5], want_e[:5])
+        assert (m.dtype, e.dtype, *e[5:]) == (want_m.dtype, want_e.dtype, 0, 0, 0)
+        f = tg.function([x, n], T.ldexp(x, n), mode=mode)
+        for by in (0, 1, -1, 14, -24, -140, 1000, -1074, 2**40, -(2**62)):
+            with np.errstate(all="ignore"):
+                wanted = np.ldexp(values, np.full(8, by))
+            np.testing.assert_array_equal(f(values, np.full(8, by)), wanted)
+        part, whole = tg.function([x], T.modf(x), mode=mode)(values)
+        for got, want in zip((part, whole), np.modf(values), strict=True):
+            np.testing.assert_array_equal(got, want)
+            assert (np.signbit(got) == np.signbit(want))[:7].all()
+
+
+def test_derivatives_of_parts_of_floats():
+    x = T.dvector("x")
+    f = tg.function([x], [tg.grad(y.sum(), x) for y in (T.ldexp(x, [3, -1]), T.frexp(x)[0], T.modf(x)[0])])
+    for got, want in zip(f([1.5, -6.25]), ([8.0, 0.5], [0.5, 0.125], [1.0, 1.0]), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @given(n=st.integers(0, 4), x=arrays(FLOATS + INTS))

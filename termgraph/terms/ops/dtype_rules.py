@@ -24,6 +24,17 @@ def ufunc_rule(ufunc: np.ufunc, out: str | None = None) -> DtypeRule:
     return rule
 
 
+def exponent_rule(dtype: OperandDtype) -> LoopDtypes:
+    return (_loop(np.frexp, (dtype,))[0], np.dtype("int32"))
+
+
+def scaling_rule(x: OperandDtype, n: OperandDtype) -> LoopDtypes:
+    """A float, and a whole number that stays one."""
+    brain = isinstance(x, np.dtype) and is_bfloat16(x)
+    loop = np.ldexp.resolve_dtypes((np.dtype("float32") if brain else x, n, None))
+    return (x, loop[1], x) if brain else tuple(loop)  # type: ignore[return-value]
+
+
 def like_rule(ufunc: np.ufunc) -> DtypeRule:
     """For functions that are not ufuncs: as `ufunc` of the common dtype."""
 

@@ -22,12 +22,14 @@ from termgraph.terms.ops.dtype_rules import (
     OperandDtype,
     cast_rule,
     complex_rule,
+    exponent_rule,
     like_rule,
     nary_loop,
     nearest_rule,
     real_part_rule,
     rounding_rule,
     same_rule,
+    scaling_rule,
     special_rule,
     switch_rule,
     ufunc_rule,
@@ -316,6 +318,21 @@ bitwise_xor = elementwise(
 invert = elementwise("invert", 1, np.invert, c=Spelling(b="(!{0})", iu="{narrow}(~{0})"), cost=1, range_from="any")
 left_shift = elementwise("left_shift", 2, np.left_shift, c=Spelling(iu="tg_shl"), cost=1, range_from="any")
 right_shift = elementwise("right_shift", 2, np.right_shift, c=Spelling(iu="tg_shr"), cost=1, range_from="any")
+bitwise_count = elementwise(
+    "bitwise_count", 1, np.bitwise_count, c=Spelling(iu="tg_popcount"),
+    cuda=Spelling(i="((uint8_t)__popcll({0} < 0 ? -(uint64_t){0} : (uint64_t){0}))", u="((uint8_t)__popcll({0}))"),
+    cost=3, doc="How many bits of a whole number's absolute value are 1.",
+)  # fmt: skip
+
+# the parts of floats
+ldexp = elementwise(
+    "ldexp", 2, np.ldexp, scaling_rule, Spelling(f="tg_ldexp"), exact=True,
+    doc="x * 2**n for whole numbers n, also where the power of two is no number itself.",
+)  # fmt: skip
+frexp_exponent = elementwise(
+    "frexp_exponent", 1, meanings.exponent, exponent_rule, "tg_frexp_exponent", cost=8, exact=True,
+    doc="n, where x is m * 2**n and m from 0.5 to 1: the second result of frexp. 0 where x is 0 or not finite.",
+)  # fmt: skip
 
 # choice, conversion, complex numbers
 switch = elementwise(

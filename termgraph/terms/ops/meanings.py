@@ -74,6 +74,10 @@ def cast(x: np.ndarray, *, dtype: str) -> np.ndarray:
         return np.asarray(x).astype(numpy_dtype(dtype))
 
 
+def exponent(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(x), np.frexp(x)[1], np.int32(0))  # what C says of others is not laid down
+
+
 def complex_of(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     out = np.empty(
         np.broadcast_shapes(np.shape(re), np.shape(im)), complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]

@@ -162,7 +162,7 @@ bincount = define(
 
 
 # ---------------------------------------------------------------------- unique
-def _infer_unique_values(x: Type, axis: int | None) -> TensorType:
+def _infer_unique_values(x: Type, axis: int | None, equal_nan: bool) -> TensorType:
     tensor = require_tensor(x, "operand of unique")
     if axis is None:
         return TensorType.of(tensor.dtype, (None,))
@@ -170,17 +170,17 @@ def _infer_unique_values(x: Type, axis: int | None) -> TensorType:
     return TensorType.of(tensor.dtype, (*tensor.shape[:axis], None, *tensor.shape[axis + 1 :]))
 
 
-def _infer_unique_all(x: Type, *, axis: int | None) -> TupleType:
-    values = _infer_unique_values(x, axis)
+def _infer_unique_all(x: Type, *, axis: int | None, equal_nan: bool) -> TupleType:
+    values = _infer_unique_values(x, axis, equal_nan)
     tensor = require_tensor(x, "operand of unique")
     places = TensorType.of("int64", (None,))
     inverse = TensorType.of("int64", tensor.shape if axis is None else (tensor.shape[axis],))
     return TupleType((values, places, inverse, places))
 
 
-def _unique_all(x: object, *, axis: int | None) -> tuple[np.ndarray, ...]:
+def _unique_all(x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
     x = np.asarray(x)
-    values, index, inverse, counts = np.unique(x, axis=axis, return_index=True, return_inverse=True, return_counts=True)
+    values, index, inverse, counts = np.unique(x, True, True, True, axis, equal_nan=equal_nan)
     inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))
     return values, *[np.asarray(i, dtype=np.int64) for i in (index, inverse, counts)]
 
@@ -188,10 +188,10 @@ def _unique_all(x: object, *, axis: int | None) -> tuple[np.ndarray, ...]:
 unique = define(
     "unique",
     arity=1,
-    infer=lambda x, *, axis: _infer_unique_values(x, axis),
-    meaning=lambda x, *, axis: np.unique(x, axis=axis),
+    infer=lambda x, *, axis, equal_nan: _infer_unique_values(x, axis, equal_nan),
+    meaning=lambda x, *, axis, equal_nan: np.unique(x, axis=axis, equal_nan=equal_nan),
     kind="sort",
-    params={"axis": None},
+    params={"axis": None, "equal_nan": True},
     doc="The sorted distinct elements of an array (axis=None), or distinct slices along an axis.",
 )
 
@@ -202,6 +202,6 @@ unique_all = define(
     meaning=_unique_all,
     kind="sort",
     nout=4,
-    params={"axis": None},
+    params={"axis": None, "equal_nan": True},
     doc="Distinct elements, where each first occurs, which of them each element is, how often each occurs.",
 )

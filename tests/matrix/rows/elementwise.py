@@ -34,6 +34,7 @@ def _named(names, draw, **more):
 
 _named("negative sign floor ceil trunc fix rint isnan isinf isfinite signbit logical_not invert positive real imag conj"
        " isposinf isneginf square exp expm1 sin cos sinh cosh arcsinh arctan deg2rad rad2deg", one)  # fmt: skip
+_named("modf frexp", one, signs=False)
 _named("tan tanh", one, differs=("complex special",))
 _named("sqrt cbrt abs", within(0.1, 4))
 row("reciprocal", T.reciprocal, np.reciprocal, within(0.1, 4), differs=("complex special",))

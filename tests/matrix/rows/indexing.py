@@ -302,6 +302,10 @@ def _unique(c):
 
 
 moved("unique", _unique, signs=False, ranks=(1, 2, 3), smooth=False)
+for _name in ("unique_counts", "unique_inverse", "unique_all"):
+    moved(_name, one, signs=False, ranks=(1, 2, 3), smooth=False)
+# NumPy's own has stopped sorting
+moved("unique_values", one, lambda x: np.unique(x, equal_nan=False), signs=False, ranks=(1, 2, 3), smooth=False)
 
 
 def _labels(c):

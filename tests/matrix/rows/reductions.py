@@ -46,6 +46,15 @@ row("max_and_argmax", T.max_and_argmax,
     kept_along, signs=False)  # fmt: skip
 for name in ["cumsum", "cumprod"]:
     row(name, getattr(T, name), getattr(np, name), along, scaled=True, loose=40, differs=("half products",) * (name == "cumprod"))
+def _logcumsumexp(x, axis, reverse):
+    x = x if axis is not None else x.ravel()
+    axis = 0 if axis is None else axis
+    wide = np.flip(x, axis) if reverse else x
+    found = np.logaddexp.accumulate(wide.astype("float64"), axis)
+    return (np.flip(found, axis) if reverse else found).astype(x.dtype if x.dtype.kind == "f" else "float64")
+
+
+row("logcumsumexp", T.logcumsumexp, _logcumsumexp, params(along, reverse=lambda c: c.flip()), dtypes=REAL, scaled=True, loose=40)
 row("sum (dtype)", lambda x, axis, dtype: T.sum(x, axis=axis, dtype=dtype),
     lambda x, axis, dtype: np.sum(x, axis=axis, dtype=dtype),
     params(along, dtype=lambda c: "complex128" if c.dtype[0] == "c" else c.pick("float64", "complex128")), scaled=True, loose=20, special=False)  # fmt: skip

@@ -113,6 +113,17 @@ _FLOAT = {
     next = a == b ? b : next;
     return a != a || b != b ? a + b : next;
 }}""",
+    # Beyond these exponents nothing is left, or everything is infinite.
+    "ldexp": """{T} tg_ldexp_{N}({T} x, int64_t n)
+{{
+    return ldexp{S}(x, n > 5000 ? 5000 : n < -5000 ? -5000 : (int)n);
+}}""",
+    "frexp_exponent": """int32_t tg_frexp_exponent_{N}({T} x)
+{{
+    int n = 0;
+    frexp{S}(x - x == 0 ? x : 0, &n);
+    return n;
+}}""",
     # Large and small numbers are moved to where squares are exact enough: at most 0.9 ulps, in vectors anywhere.
     "hypot": """{T} tg_hypot_{N}({T} a, {T} b)
 {{
@@ -148,6 +159,11 @@ _FLOAT = {
     "heaviside": "{T} tg_heaviside_{N}({T} x, {T} h) {{ return x != x ? x : x == 0 ? h : ({T})(x > 0); }}",
 }
 _INTEGER = {
+    "popcount": """uint8_t tg_popcount_{N}({T} x)
+{{
+    if (sizeof({T}) < 8) return __builtin_popcount(x < 0 ? -(unsigned)x : (unsigned)x);
+    return __builtin_popcountll(x < 0 ? -(uint64_t)x : (uint64_t)x);
+}}""",
     "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b ? a : b; }}",
     "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b ? a : b; }}",
     "sign": "{T} tg_sign_{N}({T} x) {{ return (x > 0) - (x < 0); }}",
