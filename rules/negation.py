@@ -6,10 +6,13 @@ from termgraph.rules import (
     Inexact,
     Integer,
     NonConst,
+    Real,
     Uniform,
+    Unsigned,
     even,
     finite,
     head,
+    needed_once,
     negative,
     nonnegative,
     nonpositive,
@@ -20,11 +23,12 @@ from termgraph.rules import (
     rule,
     ruleset,
     same_dtype,
+    seg,
     this,
 )
 from termgraph.rules.constant_guards import below_zero
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, sign
+from termgraph.terms.ops.elementwise import abs_, floor_div, invert, mod, mul, sign
 
 Signed = Guard(
     "Signed",
@@ -49,7 +53,11 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("sub_spread_neg", x - dimshuffle(-y, order=o), x + dimshuffle(y, order=o), same_dtype(y, this))
     yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)),
                                  same_dtype(x, this), same_dtype(y, this))
-    yield rule("neg_scaled",     -(u * x),                   (-u) * x,
+    yield rule("scaled",         u * x,                      -((-u) * x),
+                                 below_zero(u), same_dtype(u, this))
+    yield rule("over_scaled",    x / u,                      -(x / (-u)),
+                                 below_zero(u), same_dtype(u, this))
+    yield rule("number_over",    u / x,                      -((-u) / x),
                                  below_zero(u), same_dtype(u, this))
     yield rule("odd",            f(-w),                      -f(w),
                                  odd(f), assumes=["signed_zero", "reassoc"])
@@ -74,3 +82,18 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("floor_div_one",  floor_div(i, 1),            i)
     yield rule("mod_one",        mod(i, 1),                  0)
     yield rule("mod_mod",        mod(mod(i, j), j),          mod(i, j),                 of_integers(this))
+
+
+@ruleset("specialize")
+def signs(x, u: Uniform & Real & ~Unsigned, xs: seg):
+    # the sign goes back into a number, which is one operation less
+    yield rule("scaled",         -mul(u, *xs),               mul(-u, *xs),
+                                 needed_once(mul(u, *xs)), same_dtype(u, this))
+    yield rule("divided",        -(x / u),                   x / (-u),
+                                 needed_once(x / u), same_dtype(u, this))
+    yield rule("over",           -(u / x),                   (-u) / x,
+                                 needed_once(u / x), same_dtype(u, this))
+    yield rule("scaled_over",    -(mul(u, *xs) / x),         mul(-u, *xs) / x,
+                                 needed_once(mul(u, *xs)), needed_once(mul(u, *xs) / x), same_dtype(u, this))
+    yield rule("over_scaled",    -(x / mul(u, *xs)),         x / mul(-u, *xs),
+                                 needed_once(mul(u, *xs)), needed_once(x / mul(u, *xs)), same_dtype(u, this))

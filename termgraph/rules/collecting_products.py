@@ -116,14 +116,13 @@ class _Product:
             return self.t
         kept, below = self._without(self.t, False, gone)
         number = self.dtype.type(number * self.sign)
-        front = Const(np.asarray(number, dtype=self.dtype))
         if kept is None:
-            return front
-        if below:
-            return mk(ew.true_div, (front, kept))
-        if number == -1:
-            return mk(ew.neg, (in_dtype(kept, self.dtype.name),))
-        return kept if number == 1 else mk(ew.mul, (front, kept))
+            return Const(np.asarray(number, dtype=self.dtype))
+        negative = _is_negative(number)
+        number = self.dtype.type(-number) if negative else number
+        front = Const(np.asarray(number, dtype=self.dtype))
+        made = mk(ew.true_div, (front, kept)) if below else kept if number == 1 else mk(ew.mul, (front, kept))
+        return mk(ew.neg, (in_dtype(made, self.dtype.name),)) if negative else made
 
     def _without(self, t: AnyTerm, below: bool, gone: dict[tuple[int, bool], int]) -> tuple[Any, bool]:
         """The product without some factors, above or below the line, and without signs; None if nothing is left.
@@ -188,18 +187,14 @@ class _Product:
         over, under, sign = _less(self.over, gone), _less(self.under, gone), self.sign
         if not self._folds():
             over, under = [*above, *over], [*under, *below]  # one constant: as it was, at the front or below
-            if sign < 0 and above:
-                over[0] = Const(np.asarray(-self.dtype.type(above[0].scalar), dtype=self.dtype))
-                sign = 1
         else:
             number = self._number()
             if number == 0:
                 return Const(np.asarray(0, dtype=self.dtype))
-            if number == -1:
-                number, sign = self.dtype.type(1), -sign
+            if _is_negative(number):
+                number, sign = self.dtype.type(-number), -sign
             if number != 1:
-                over.insert(0, Const(np.asarray(number if sign > 0 else -number, dtype=self.dtype)))
-                sign = 1
+                over.insert(0, Const(np.asarray(number, dtype=self.dtype)))
         return self._joined(over, under, sign)
 
     def _can_be_one(self) -> bool:
@@ -228,6 +223,11 @@ class _Product:
         if under:
             out = mk(ew.true_div, (out, many(ew.mul, _in_written_order(under, t.args[-1]))))
         return mk(ew.neg, (in_dtype(out, self.dtype.name),)) if sign < 0 else out
+
+
+def _is_negative(number: Any) -> bool:
+    """Whether the sign of a number goes outside; of the smallest integer there is no other sign, of complex ones -1."""
+    return bool(number == -1) if np.iscomplexobj(number) else bool(number < 0 and -number > 0)
 
 
 def _times(left: AnyTerm | None, under: bool, right: AnyTerm | None, below: bool) -> tuple[Any, bool]:

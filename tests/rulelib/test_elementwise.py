@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.elementwise import isfinite, isinf, isnan
@@ -233,7 +234,10 @@ NEGATION = [
     ("negation.neg_over", (-x) / y, -(x / y)),
     ("negation.over_neg", x / (-y), -(x / y)),
     ("negation.neg_sub", -x - y, -(x + y)),
-    ("negation.neg_scaled", -(x * -2.0), 2.0 * x),
+    ("negation.scaled", x * -2.0, -(2.0 * x)),
+    ("negation.scaled", i * -2 * j, -(2 * i * j)),
+    ("negation.over_scaled", x / -2.0, -(x / 2.0)),
+    ("negation.number_over", -2.0 / x, -(2.0 / x)),
     ("negation.odd", T.sin(-x), -T.sin(x)),
     ("negation.even", T.cos(-x), T.cos(x)),
     ("negation.abs_nonnegative", abs(T.exp(x)), T.exp(x)),
@@ -315,3 +319,25 @@ def test_nothing_is_assumed_when_nothing_is_trusted():
     rs = RuleSet(exact)
     for expr in (T.maximum(-abs(x), 0), T.maximum(x, T.minimum(x, y)), T.switch(x < y, y, x), x**2, x * 0, x / x):
         stays(expr, "bounds.max_nonpositive", "bounds.absorbs", "switch.larger", "powers.pow_two", rs=rs)
+
+
+SPELLINGS = [
+    (-(2 * x), -2 * x), (x * y * -2, -(2 * x * y)), (-(x / 2), x / -2), (x / -2, -0.5 * x), (-(2 / x), -2 / x),
+    (-(3 * x / y), -3 * x / y), (-(x / (3 * y)), x / (-3 * y)), (x - 2 * y, x + -2 * y), (x - -2 * y, x + 2 * y),
+    (-2 * x - y, -(2 * x) - y), (T.exp(-2 * x), T.exp(-(2 * x))), (T.sin(-2 * x), T.sin(-(2 * x))),
+    (T.cos(-2 * x), T.cos(2 * x)), (abs(-3 * x), abs(3 * x)), (T.maximum(-2 * x, -3 * y), -T.minimum(2 * x, 3 * y)),
+    ((T.exp(2 * x) - T.exp(-2 * x)) / 2, T.sinh(2 * x)), (1 / (1 + T.exp(-2 * x)), T.sigmoid(2 * x)),
+    (-2 * i * j, -(2 * i * j)), (-(3 * i), -3 * i), (-2 * f, -(2 * f)), ((-2 * x).sum(), -(2 * x).sum()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", SPELLINGS)
+def test_a_sign_is_written_in_one_place(pair):
+    """Outside of a product while rules look for it, in its number at the end."""
+    first, second = map(tg.rewrite, pair)
+    assert first.term is second.term
+
+
+def test_a_quotient_that_is_there_anyway_is_not_computed_again_with_the_other_sign():
+    kept = tg.function([x], [3 / x, -(3 / x)]).stage("specialize")
+    assert "neg(true_div(3.0, $0))" in str(kept)
