@@ -2,6 +2,7 @@
 
 from termgraph.rules import (
     Constant,
+    Float,
     Guard,
     Inexact,
     Integer,
@@ -40,7 +41,7 @@ ZERO = ["signed_zero"]
 
 @ruleset("canonicalize")
 def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer, k: Integer, f: head, s: Signed,
-             u: Uniform, o: param):
+             u: Uniform & Float, n: Uniform & Integer, o: param):
     yield rule("sub_constant",   v - c,                      v + (-c),                 same_dtype(c, this))
     yield rule("add_neg",        x + (-y),                   x - y,                     same_dtype(y, this))
     yield rule("mul_neg",        (-x) * y,                   -(x * y),
@@ -53,6 +54,8 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("sub_spread_neg", x - dimshuffle(-y, order=o), x + dimshuffle(y, order=o), same_dtype(y, this))
     yield rule("mul_spread_neg", x * dimshuffle(-y, order=o), -(x * dimshuffle(y, order=o)),
                                  same_dtype(x, this), same_dtype(y, this))
+    yield rule("neg_scaled",     -(n * x),                   (-n) * x,
+                                 below_zero(n), same_dtype(n, this))
     yield rule("scaled",         u * x,                      -((-u) * x),
                                  below_zero(u), same_dtype(u, this))
     yield rule("over_scaled",    x / u,                      -(x / (-u)),

@@ -115,14 +115,14 @@ class _Product:
         if not gone and self.sign > 0:
             return self.t
         kept, below = self._without(self.t, False, gone)
-        number = self.dtype.type(number * self.sign)
         if kept is None:
-            return Const(np.asarray(number, dtype=self.dtype))
-        negative = _is_negative(number)
-        number = self.dtype.type(-number) if negative else number
+            return Const(np.asarray(number * self.sign, dtype=self.dtype))
+        number, sign = self._signed(number, self.sign)
+        if below and self.t.type.kind == "c":
+            number, sign = number * sign, 1
         front = Const(np.asarray(number, dtype=self.dtype))
         made = mk(ew.true_div, (front, kept)) if below else kept if number == 1 else mk(ew.mul, (front, kept))
-        return mk(ew.neg, (in_dtype(made, self.dtype.name),)) if negative else made
+        return mk(ew.neg, (in_dtype(made, self.dtype.name),)) if sign < 0 else made
 
     def _without(self, t: AnyTerm, below: bool, gone: dict[tuple[int, bool], int]) -> tuple[Any, bool]:
         """The product without some factors, above or below the line, and without signs; None if nothing is left.
@@ -187,12 +187,14 @@ class _Product:
         over, under, sign = _less(self.over, gone), _less(self.under, gone), self.sign
         if not self._folds():
             over, under = [*above, *over], [*under, *below]  # one constant: as it was, at the front or below
+            if above:
+                number, sign = self._signed(self.dtype.type(above[0].scalar), sign)
+                over[0] = above[0] if number == above[0].scalar else Const(np.asarray(number, dtype=self.dtype))
         else:
             number = self._number()
             if number == 0:
                 return Const(np.asarray(0, dtype=self.dtype))
-            if _is_negative(number):
-                number, sign = self.dtype.type(-number), -sign
+            number, sign = self._signed(number, sign)
             if number != 1:
                 over.insert(0, Const(np.asarray(number, dtype=self.dtype)))
         return self._joined(over, under, sign)
@@ -204,6 +206,14 @@ class _Product:
             return any(c.scalar == 0 for c in self.constants[0])
         small = self.t.type.kind in "fc" and self._folds() and abs(number) < finfo(self.dtype).tiny
         return bool(np.isfinite(number)) and not small
+
+    def _signed(self, number: Any, sign: int) -> tuple[Any, int]:
+        """A constant, and the sign outside: that of floats is outside, others are in the constant if there is one."""
+        if self.t.type.kind == "f":
+            return (self.dtype.type(-number), -sign) if number < 0 else (number, sign)
+        if number == -1:
+            return self.dtype.type(1), -sign
+        return (self.dtype.type(-number), 1) if sign < 0 and number != 1 else (number, sign)
 
     def _number(self) -> Any:
         """All constants as one."""
@@ -223,11 +233,6 @@ class _Product:
         if under:
             out = mk(ew.true_div, (out, many(ew.mul, _in_written_order(under, t.args[-1]))))
         return mk(ew.neg, (in_dtype(out, self.dtype.name),)) if sign < 0 else out
-
-
-def _is_negative(number: Any) -> bool:
-    """Whether the sign of a number goes outside; of the smallest integer there is no other sign, of complex ones -1."""
-    return bool(number == -1) if np.iscomplexobj(number) else bool(number < 0 and -number > 0)
 
 
 def _times(left: AnyTerm | None, under: bool, right: AnyTerm | None, below: bool) -> tuple[Any, bool]:

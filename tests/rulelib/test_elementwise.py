@@ -235,7 +235,7 @@ NEGATION = [
     ("negation.over_neg", x / (-y), -(x / y)),
     ("negation.neg_sub", -x - y, -(x + y)),
     ("negation.scaled", x * -2.0, -(2.0 * x)),
-    ("negation.scaled", i * -2 * j, -(2 * i * j)),
+    ("negation.neg_scaled", -(i * -2), 2 * i),
     ("negation.over_scaled", x / -2.0, -(x / 2.0)),
     ("negation.number_over", -2.0 / x, -(2.0 / x)),
     ("negation.odd", T.sin(-x), -T.sin(x)),
