@@ -187,9 +187,9 @@ class _Product:
         over, under, sign = _less(self.over, gone), _less(self.under, gone), self.sign
         if not self._folds():
             over, under = [*above, *over], [*under, *below]  # one constant: as it was, at the front or below
-            if above:
-                number, sign = self._signed(self.dtype.type(above[0].scalar), sign)
-                over[0] = above[0] if number == above[0].scalar else Const(np.asarray(number, dtype=self.dtype))
+            if above and sign < 0 and self.t.type.kind != "f":
+                over[0] = Const(np.asarray(-self.dtype.type(above[0].scalar), dtype=self.dtype))
+                sign = 1
         else:
             number = self._number()
             if number == 0:
