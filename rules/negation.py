@@ -87,8 +87,8 @@ def negation(x, y, v: NonConst, c: Constant, w: Inexact, i: Integer, j: Integer,
     yield rule("mod_mod",        mod(mod(i, j), j),          mod(i, j),                 of_integers(this))
 
 
-@ruleset("specialize")
-def signs(x, u: Uniform & Real & ~Unsigned, xs: seg):
+@ruleset("specialize", "fast_run", "fast_compile")
+def signs(x, y, u: Uniform & Real & ~Unsigned, w: Uniform & Float, xs: seg):
     # the sign goes back into a number, which is one operation less
     yield rule("scaled",         -mul(u, *xs),               mul(-u, *xs),
                                  needed_once(mul(u, *xs)), same_dtype(u, this))
@@ -100,3 +100,9 @@ def signs(x, u: Uniform & Real & ~Unsigned, xs: seg):
                                  needed_once(mul(u, *xs)), needed_once(mul(u, *xs) / x), same_dtype(u, this))
     yield rule("over_scaled",    -(x / mul(u, *xs)),         x / mul(-u, *xs),
                                  needed_once(mul(u, *xs)), needed_once(x / mul(u, *xs)), same_dtype(u, this))
+    yield rule("scaled_plus",    -(mul(w, *xs) + y),         mul(-w, *xs) - y,
+                                 needed_once(mul(w, *xs)), needed_once(mul(w, *xs) + y), same_dtype(w, this),
+                                 assumes=ZERO)
+    yield rule("over_plus",      -(mul(w, *xs) / x + y),     mul(-w, *xs) / x - y,
+                                 needed_once(mul(w, *xs)), needed_once(mul(w, *xs) / x),
+                                 needed_once(mul(w, *xs) / x + y), same_dtype(w, this), assumes=ZERO)

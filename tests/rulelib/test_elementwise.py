@@ -327,6 +327,7 @@ SPELLINGS = [
     (-2 * x - y, -(2 * x) - y), (T.exp(-2 * x), T.exp(-(2 * x))), (T.sin(-2 * x), T.sin(-(2 * x))),
     (T.cos(-2 * x), T.cos(2 * x)), (abs(-3 * x), abs(3 * x)), (T.maximum(-2 * x, -3 * y), -T.minimum(2 * x, 3 * y)),
     ((T.exp(2 * x) - T.exp(-2 * x)) / 2, T.sinh(2 * x)), (1 / (1 + T.exp(-2 * x)), T.sigmoid(2 * x)),
+    (-(2 * x * y + y), -2 * x * y - y), (-(2 * x / y + x), -2 * x / y - x), (-(3 * x + 2 * y), -3 * x - 2 * y),
     (-2 * i * j, -(2 * i * j)), (-(3 * i), -3 * i), (-2 * f, -(2 * f)), ((-2 * x).sum(), -(2 * x).sum()),
 ]  # fmt: skip
 
@@ -341,3 +342,10 @@ def test_a_sign_is_written_in_one_place(pair):
 def test_a_quotient_that_is_there_anyway_is_not_computed_again_with_the_other_sign():
     kept = tg.function([x], [3 / x, -(3 / x)]).stage("specialize")
     assert "neg(true_div(3.0, $0))" in str(kept)
+
+
+@pytest.mark.parametrize("expr", [-(2 * x * y), -(x / (3 * y)), -(2 * x * y + y), -(2 * x / y + x), -2 * x, 3 - 2 * x])
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_no_sign_is_left_beside_a_number(expr, mode):
+    """In every mode that takes signs out of numbers they are put back."""
+    assert "neg" not in str(tg.function([x, y], expr, mode=mode, on_unused_input="ignore").stage("specialize"))
