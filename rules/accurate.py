@@ -37,22 +37,22 @@ FORMS = ["domain", "finite", "nonzero", "overflow", "reassoc", "signed_zero"]
 @ruleset("accurate")
 def conjugates(x: Float, y: Float, z: Float, a: Float, b: Float):
     """Differences whose leading parts cancel, as a quotient in which they have done so."""
-    yield rule("roots",           sqrt(x) - sqrt(y),          (x - y) / (sqrt(x) + sqrt(y)), nonzero(x), assumes=FORMS)
-    yield rule("root_minus",      sqrt(x) - y,                (x - sqr(y)) / (sqrt(x) + y), positive(y), assumes=FORMS)
-    yield rule("minus_root",      y - sqrt(x),                (sqr(y) - x) / (sqrt(x) + y), positive(y), assumes=FORMS)
-    yield rule("plus_root",       y + sqrt(x),                (sqr(y) - x) / (y - sqrt(x)), negative(y), assumes=FORMS)
-    yield rule("scaled_roots",    a * sqrt(x) - b * sqrt(y), (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)),
-                                  positive(a), positive(b), nonzero(x), assumes=FORMS)
-    yield rule("hypot_minus",     hypot(x, y) - z,
-               (sqr(x) + (y - z) * (y + z)) / (hypot(x, y) + z), positive(z), assumes=FORMS)
-    yield rule("minus_hypot",     z - hypot(x, y),
-               ((z - y) * (z + y) - sqr(x)) / (hypot(x, y) + z), positive(z), assumes=FORMS)
-    yield rule("plus_hypot",      z + hypot(x, y),
-               ((z - y) * (z + y) - sqr(x)) / (z - hypot(x, y)), negative(z), assumes=FORMS)
-    yield rule("hypots",          hypot(x, y) - hypot(x, z),
-               (y - z) * ((y + z) / (hypot(x, y) + hypot(x, z))), nonzero(x), assumes=FORMS)
-    yield rule("cube_roots",      cbrt(x) - cbrt(y),
-               (x - y) / (sqr(cbrt(x)) + cbrt(x) * cbrt(y) + sqr(cbrt(y))), nonzero(x),                 assumes=FORMS)
+    yield rule("roots",           sqrt(x[nonzero]) - sqrt(y), (x - y) / (sqrt(x) + sqrt(y)), assumes=FORMS)
+    yield rule("root_minus",      sqrt(x) - y[positive],      (x - sqr(y)) / (sqrt(x) + y), assumes=FORMS)
+    yield rule("minus_root",      y[positive] - sqrt(x),      (sqr(y) - x) / (sqrt(x) + y), assumes=FORMS)
+    yield rule("plus_root",       y[negative] + sqrt(x),      (sqr(y) - x) / (y - sqrt(x)), assumes=FORMS)
+    yield rule("scaled_roots",    a[positive] * sqrt(x[nonzero]) - b[positive] * sqrt(y),
+                                  (sqr(a) * x - sqr(b) * y) / (a * sqrt(x) + b * sqrt(y)), assumes=FORMS)
+    yield rule("hypot_minus",     hypot(x, y) - z[positive], (sqr(x) + (y - z) * (y + z)) / (hypot(x, y) + z),
+                                  assumes=FORMS)
+    yield rule("minus_hypot",     z[positive] - hypot(x, y), ((z - y) * (z + y) - sqr(x)) / (hypot(x, y) + z),
+                                  assumes=FORMS)
+    yield rule("plus_hypot",      z[negative] + hypot(x, y), ((z - y) * (z + y) - sqr(x)) / (z - hypot(x, y)),
+                                  assumes=FORMS)
+    yield rule("hypots",          hypot(x[nonzero], y) - hypot(x, z), (y - z) * ((y + z) / (hypot(x, y) + hypot(x, z))),
+                                  assumes=FORMS)
+    yield rule("cube_roots",      cbrt(x[nonzero]) - cbrt(y),
+                                  (x - y) / (sqr(cbrt(x)) + cbrt(x) * cbrt(y) + sqr(cbrt(y))), assumes=FORMS)
     yield rule("squares",         sqr(x) - sqr(y),            (x - y) * (x + y),                        assumes=FORMS)
     yield rule("square_minus_one", sqr(x) - 1,                (x - 1) * (x + 1),                        assumes=FORMS)
     yield rule("one_minus_square", 1 - sqr(x),                (1 - x) * (1 + x),                        assumes=FORMS)
@@ -78,7 +78,7 @@ def differences_of_functions(x: Float, y: Float, z: Float, s: head, c: head, t: 
     yield rule("log_ratio",       log(x / y),                 log1p((x - y) / y),                       assumes=FORMS)
     yield rule("log_one",         log(x),                     log1p(x - 1),                             assumes=FORMS)
     yield rule("log_root",        log(sqr(x) + y),            log1p(sqr(x) + (y - 1)),                  assumes=FORMS)
-    yield rule("log_scaled",      log(x + y),                 log(x) + log1p(y / x),       positive(x), assumes=FORMS)
+    yield rule("log_scaled",      log(x[positive] + y),       log(x) + log1p(y / x), assumes=FORMS)
     yield rule("log_hypot",       log(hypot(x, y)),           0.5 * log1p((x - 1) * (x + 1) + sqr(y)),  assumes=FORMS)
     yield rule("sin",             s(x) - s(y),                2 * s((x - y) / 2) * c((x + y) / 2),
                                   circular(s, c, t, n), assumes=FORMS)
@@ -100,17 +100,16 @@ def differences_of_functions(x: Float, y: Float, z: Float, s: head, c: head, t: 
 @ruleset("accurate")
 def powers_apart(x: Float, y: Float, z: Float, k: Uniform, m):
     """Powers as exponentials of logarithms, and differences of powers."""
-    yield rule("pow",             x ** y,                     exp(y * log(x)),             positive(x), assumes=FORMS)
-    yield rule("pow_minus_one",   x ** y - 1,                 expm1(y * log(x)),           positive(x), assumes=FORMS)
-    yield rule("one_minus_pow",   1 - x ** y,                 -expm1(y * log(x)),          positive(x), assumes=FORMS)
-    yield rule("pow_near_one",    (1 + x) ** y - 1,           expm1(y * log1p(x)),     positive(1 + x), assumes=FORMS)
-    yield rule("one_minus_near",  1 - (1 - x) ** y,           -expm1(y * log1p(-x)),   positive(1 - x), assumes=FORMS)
-    yield rule("growth",          (1 + x) ** y,               exp(y * log1p(x)),       positive(1 + x), assumes=FORMS)
-    yield rule("decay",           (1 - x) ** y,               exp(y * log1p(-x)),      positive(1 - x), assumes=FORMS)
+    yield rule("pow",             x[positive] ** y,           exp(y * log(x)), assumes=FORMS)
+    yield rule("pow_minus_one",   x[positive] ** y - 1,       expm1(y * log(x)), assumes=FORMS)
+    yield rule("one_minus_pow",   1 - x[positive] ** y,       -expm1(y * log(x)), assumes=FORMS)
+    yield rule("pow_near_one",    (1 + x)[positive] ** y - 1, expm1(y * log1p(x)), assumes=FORMS)
+    yield rule("one_minus_near",  1 - (1 - x)[positive] ** y, -expm1(y * log1p(-x)), assumes=FORMS)
+    yield rule("growth",          (1 + x)[positive] ** y,     exp(y * log1p(x)), assumes=FORMS)
+    yield rule("decay",           (1 - x)[positive] ** y,     exp(y * log1p(-x)), assumes=FORMS)
     yield rule("differences",     x ** k - y ** k,
                (x - y) * m, larger_power(x, y, k, m), assumes=FORMS)
-    yield rule("same_exponent",   x ** z - y ** z,            y ** z * expm1(z * log(x / y)),
-               positive(x), positive(y), assumes=FORMS)
+    yield rule("same_exponent",   x[positive] ** z - y[positive] ** z, y ** z * expm1(z * log(x / y)), assumes=FORMS)
 
 
 @ruleset("accurate")
@@ -124,22 +123,19 @@ def ranges(x: Float, y: Float, z: Float, w: Float):
     yield rule("over_square",     x / sqr(y),                 (x / y) / y,                              assumes=FORMS)
     yield rule("square_over",     sqr(x) / y,                 x * (x / y),                              assumes=FORMS)
     yield rule("squares_over",    sqr(x) / sqr(y),            sqr(x / y),                               assumes=FORMS)
-    yield rule("root_of_ratio",   sqrt(x / y),                sqrt(x) / sqrt(y),
-               nonnegative(x), positive(y), assumes=FORMS)
+    yield rule("root_of_ratio",   sqrt(x[nonnegative] / y[positive]), sqrt(x) / sqrt(y), assumes=FORMS)
     yield rule("root_of_squares", sqrt(sqr(x) - sqr(y)),      sqrt(abs_(x) - abs_(y)) * sqrt(abs_(x) + abs_(y)),
                positive(abs_(x) - abs_(y)), assumes=FORMS)
-    yield rule("root_less",       sqrt(sqr(x) - y),           sqrt(abs_(x) - sqrt(y)) * sqrt(abs_(x) + sqrt(y)),
-               nonnegative(y), positive(abs_(x) - sqrt(y)), assumes=FORMS)
+    yield rule("root_less",       sqrt(sqr(x) - y[nonnegative]), sqrt(abs_(x) - sqrt(y)) * sqrt(abs_(x) + sqrt(y)),
+                                  positive(abs_(x) - sqrt(y)), assumes=FORMS)
     yield rule("root_less_one",   sqrt(sqr(x) - 1),           sqrt(x - 1) * sqrt(x + 1), positive(x - 1), assumes=FORMS)
-    yield rule("root_less_scaled", sqrt(sqr(x) - y),          abs_(x) * sqrt(1 - (y / x) / x),
-               nonzero(x), assumes=FORMS)
-    yield rule("root_more_scaled", sqrt(sqr(x) + y),          abs_(x) * sqrt(1 + (y / x) / x),
-               nonzero(x), assumes=FORMS)
-    yield rule("root_more",       sqrt(sqr(x) + y),           hypot(x, sqrt(y)),        nonnegative(y), assumes=FORMS)
-    yield rule("hypot_scaled",    sqrt(x * sqr(y)),           sqrt(x) * abs_(y),        nonnegative(x), assumes=FORMS)
+    yield rule("root_less_scaled", sqrt(sqr(x[nonzero]) - y), abs_(x) * sqrt(1 - (y / x) / x), assumes=FORMS)
+    yield rule("root_more_scaled", sqrt(sqr(x[nonzero]) + y), abs_(x) * sqrt(1 + (y / x) / x), assumes=FORMS)
+    yield rule("root_more",       sqrt(sqr(x) + y[nonnegative]), hypot(x, sqrt(y)), assumes=FORMS)
+    yield rule("hypot_scaled",    sqrt(x[nonnegative] * sqr(y)), sqrt(x) * abs_(y), assumes=FORMS)
     yield rule("one_over_ratio",  x / (x + y),                1 / (1 + y / x),                          assumes=FORMS)
     yield rule("ratio_of_sums",   (x + y) / z,                x / z + y / z,                            assumes=FORMS)
     yield rule("ratio_of_differences", (x - y) / z,           x / z - y / z,                            assumes=FORMS)
     yield rule("square_of_sum",   sqr(x + y),                 sqr(x) + 2 * x * y + sqr(y),              assumes=FORMS)
     yield rule("square_of_difference", sqr(x - y),            sqr(x) - 2 * x * y + sqr(y),              assumes=FORMS)
-    yield rule("exp_over",        x * exp(y),                 exp(y + log(x)),             positive(x), assumes=FORMS)
+    yield rule("exp_over",        x[positive] * exp(y),       exp(y + log(x)), assumes=FORMS)

@@ -18,7 +18,6 @@ from termgraph.rules import (
     right_identity,
     rule,
     ruleset,
-    same_dtype,
     seg,
     this,
 )
@@ -43,23 +42,20 @@ def algebra(x, y, z, k, n, c: Complex, i: Integer, u: Real, v: Real, f: head, xs
     yield rule("projection",     f(f(u)),                    f(u),           projection(f))
     yield rule("involution",     f(f(x)),                    x,              inverse(f, f), tags=AGAIN)
     yield rule("mul_zero_integer", i * 0,                    0)
-    yield rule("mul_zero",       x * 0,                      0,              finite(x), assumes=["signed_zero"])
+    yield rule("mul_zero",       x[finite] * 0,              0, assumes=["signed_zero"])
 
     # differences and quotients
-    yield rule("sub_self",       x - x,                      0,              finite(x))
-    yield rule("sub_neg",        x - (-y),                   x + y,          same_dtype(y, this), tags=AGAIN)
-    yield rule("neg_sub",        -(x - y),                   y - x,          same_dtype(x, y), assumes=["signed_zero"])
-    yield rule("zero_sub",       0 - x,                      -x,
-                                 same_dtype(x, this), assumes=["signed_zero"])
-    yield rule("div_self",       u / u,                      1,              nonzero(u), finite(u))
-    yield rule("div_self_complex", c / c,                    1,              nonzero(c), finite(c), assumes=["reassoc"])
-    yield rule("mul_div",        (x * y) / y,                x,
-                                 nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
-    yield rule("div_mul",        (x / y) * y,                x,
-                                 nonzero(y), finite(y), assumes=["finite", "overflow", "reassoc"])
-    yield rule("mul_minus_one",  x * -1,                     -x,             same_dtype(x, this))
-    yield rule("neg_mul",        (-u) * (-v),                u * v,          same_dtype(u, this), same_dtype(v, this))
-    yield rule("neg_div",        (-x) / (-y),                x / y,          same_dtype(x, this), same_dtype(y, this))
+    yield rule("sub_self",       x[finite] - x,              0)
+    yield rule("sub_neg",        x - (-y[this.dtype]),       x + y, tags=AGAIN)
+    yield rule("neg_sub",        -(x - y[x.dtype]),          y - x, assumes=["signed_zero"])
+    yield rule("zero_sub",       0 - x[this.dtype],          -x, assumes=["signed_zero"])
+    yield rule("div_self",       u[nonzero, finite] / u,     1)
+    yield rule("div_self_complex", c[nonzero, finite] / c,   1, assumes=["reassoc"])
+    yield rule("mul_div",        (x * y[nonzero, finite]) / y, x, assumes=["finite", "overflow", "reassoc"])
+    yield rule("div_mul",        (x / y[nonzero, finite]) * y, x, assumes=["finite", "overflow", "reassoc"])
+    yield rule("mul_minus_one",  x[this.dtype] * -1,         -x)
+    yield rule("neg_mul",        (-u[this.dtype]) * (-v[this.dtype]), u * v)
+    yield rule("neg_div",        (-x[this.dtype]) / (-y[this.dtype]), x / y)
     yield rule("pow_zero",       x ** 0,                     1)
 
 
@@ -73,6 +69,6 @@ def inverses(u: Real, c: Complex, f: head, g: head):
 
 @ruleset("specialize")
 def factoring(x, y, z, m: head, a: head):
-    yield rule("factor",         a(m(x, y), m(x, z)),        m(x, a(y, z)),
-                                 distributes(m, a), same_dtype(y, this), same_dtype(z, this),  # True + True is True
+    yield rule("factor",         a(m(x, y[this.dtype]), m(x, z[this.dtype])), m(x, a(y, z)),
+                                 distributes(m, a),  # True + True is True
                                  assumes=["finite", "overflow", "reassoc"])

@@ -1,7 +1,7 @@
 """Orders of dimensions: they meet, vanish where broadcasting supplies them, and move outwards past computations."""
 
 from termgraph.rulelib._goals_shapes import common_order, elemwise, stripped
-from termgraph.rules import Constant, Matrix, Scalar, head, param, rule, ruleset, same_dtype, seg, this
+from termgraph.rules import Constant, Matrix, Scalar, head, param, rule, ruleset, seg, this
 from termgraph.rules.parts import after, minus, unmoved
 from termgraph.rules.shape_facts import spreads
 from termgraph.terms.ops.basic import dimshuffle
@@ -20,8 +20,8 @@ def axes(x, y, n, m, k, f: head, xs: seg, ys: seg, a: param, b: param, c: param,
     # an array without needless dimensions meets every other rule: x * 1, not x * dimshuffle(1)
     yield rule("broadcast",      f(*xs),                                         f(*ys),
                                  elemwise(f), stripped(xs, ys))
-    yield rule("scale_inwards",  u * y * dimshuffle(x, order=o),                 y * dimshuffle(u * x, order=o),
-                                 spreads(o), same_dtype(x, this), assumes=["reassoc"])
+    yield rule("scale_inwards",  u * y * dimshuffle(x[this.dtype], order=o),     y * dimshuffle(u * x, order=o),
+                                 spreads(o), assumes=["reassoc"])
     yield rule("outwards",       f(*xs),                                         dimshuffle(f(*ys), order=o),
                                  elemwise(f), common_order(xs, ys, o))
 

@@ -27,26 +27,19 @@ INF = float("inf")
 @ruleset("canonicalize")
 def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: Uniform, f: head, xs: seg, ys: seg,
            m: head[maximum, minimum], o: head):
-    yield rule("max_nonnegative", maximum(u, 0),                                 u,
-                                  nonnegative(u), assumes=["signed_zero"])
-    yield rule("max_nonpositive", maximum(u, 0),                                 0,
-                                  nonpositive(u), finite(u), assumes=["signed_zero"])
-    yield rule("min_nonpositive", minimum(u, 0),                                 u,
-                                  nonpositive(u), assumes=["signed_zero"])
-    yield rule("min_nonnegative", minimum(u, 0),                                 0,
-                                  nonnegative(u), finite(u), assumes=["signed_zero"])
-    yield rule("min_one",        minimum(u, 1),                                  u,
-                                 at_most_one(u))
-    yield rule("max_one",        maximum(u, 1),                                  1,
-                                 at_most_one(u), finite(u))
+    yield rule("max_nonnegative", maximum(u[nonnegative], 0),                    u, assumes=["signed_zero"])
+    yield rule("max_nonpositive", maximum(u[nonpositive, finite], 0),            0, assumes=["signed_zero"])
+    yield rule("min_nonpositive", minimum(u[nonpositive], 0),                    u, assumes=["signed_zero"])
+    yield rule("min_nonnegative", minimum(u[nonnegative, finite], 0),            0, assumes=["signed_zero"])
+    yield rule("min_one",        minimum(u[at_most_one], 1),                     u)
+    yield rule("max_one",        maximum(u[at_most_one, finite], 1),             1)
     yield rule("max_minus_inf",  maximum(w, -INF),                               w)
     yield rule("min_inf",        minimum(w, INF),                                w)
 
     # bounds within bounds
-    yield rule("absorbs",        m(u, o(u, v)),                                  u,
-                                 dual(m, o), finite(v), assumes=["signed_zero"])
-    yield rule("of_bounds",      m(o(u, v), o(u, t)),                            o(u, m(v, t)),
-                                 dual(m, o), needed_once(o(u, v)), needed_once(o(u, t)), assumes=["signed_zero"])
+    yield rule("absorbs",        m(u, o(u, v[finite])),                          u, dual(m, o), assumes=["signed_zero"])
+    yield rule("of_bounds",      m(o(u, v)[needed_once], o(u, t)[needed_once]),  o(u, m(v, t)), dual(m, o),
+                                 assumes=["signed_zero"])
     yield rule("again",          m(o(m(u, v), t), u),                            m(o(v, t), u),
                                  dual(m, o), assumes=["signed_zero"])
     yield rule("of_negatives",   m(-w, -q),                                      -o(w, q),
@@ -59,25 +52,21 @@ def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: U
     yield rule("min_abs_neg",    minimum(abs_(w), -w),                           -w, assumes=["signed_zero"])
     yield rule("max_minus_abs",  maximum(-abs_(w), w),                           w, assumes=["signed_zero"])
     yield rule("min_minus_abs",  minimum(-abs_(w), w),                           -abs_(w), assumes=["signed_zero"])
-    yield rule("max_abs_bound",  maximum(abs_(w), minimum(w, q)),                abs_(w),
-                                 finite(q), assumes=["signed_zero"])
-    yield rule("plus",           m(w + x, w + y),                                w + m(x, y),
-                                 needed_once(w + x), needed_once(w + y), assumes=["finite", "reassoc"])
+    yield rule("max_abs_bound",  maximum(abs_(w), minimum(w, q[finite])),        abs_(w), assumes=["signed_zero"])
+    yield rule("plus",           m((w + x)[needed_once], (w + y)[needed_once]),  w + m(x, y),
+                                 assumes=["finite", "reassoc"])
     yield rule("increasing",     m(*xs),                                         f(m(*ys)),
                                  one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
     yield rule("max_plus_min",   maximum(w, q) + minimum(w, q),                  w + q,
                                  assumes=["finite", "signed_zero"])
 
     # clip(x, low, high) is minimum(maximum(x, low), high)
-    yield rule("clip_same",      clip(u, x, x),                                  x,
-                                 finite(u), finite(x), assumes=["signed_zero"])
+    yield rule("clip_same",      clip(u[finite], x[finite], x),                  x, assumes=["signed_zero"])
     yield rule("clip_twice",     clip(clip(u, x, y), x, y),                      clip(u, x, y))
     yield rule("clip_min_inf",   clip(w, -INF, q),                               minimum(w, q))
     yield rule("clip_max_inf",   clip(w, q, INF),                                maximum(w, q))
-    yield rule("clip_nonnegative", clip(u, 0, x),                                minimum(u, x),
-                                   nonnegative(u), assumes=["signed_zero"])
-    yield rule("clip_at_most_one", clip(u, x, 1),                                maximum(u, x),
-                                   at_most_one(u), at_most_one(x))
+    yield rule("clip_nonnegative", clip(u[nonnegative], 0, x),                   minimum(u, x), assumes=["signed_zero"])
+    yield rule("clip_at_most_one", clip(u[at_most_one], x[at_most_one], 1),      maximum(u, x))
     yield rule("max_clip",       maximum(clip(u, j, k), j),                      clip(u, j, k),
                                  ascending(j, k))
     yield rule("min_clip",       minimum(clip(u, j, k), k),                      clip(u, j, k))

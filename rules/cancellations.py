@@ -17,15 +17,15 @@ from termgraph.terms.ops.reduce import logsumexp, softmax, sum_
 @ruleset("stabilize")
 def cancellations(y: Float & NonConst, z: Float, w: Float, u: Float | 1, v: Float | 1, t: Float | 0, o: Zero,
                   a: head[add, sub], i: param, ks: seg):
-    yield rule("sum",             y * a(u * (z / (y * v)), w),              a(u * z / v, y * w),
-                                  nonzero(y), assumes=["finite", "reassoc"])
-    yield rule("minus_from",      y * (w - u * (z / (y * v))),              y * w - u * z / v,
-                                  nonzero(y), assumes=["finite", "reassoc"])
+    yield rule("sum",             y[nonzero] * a(u * (z / (y * v)), w),     a(u * z / v, y * w),
+                                  assumes=["finite", "reassoc"])
+    yield rule("minus_from",      y[nonzero] * (w - u * (z / (y * v))),     y * w - u * z / v,
+                                  assumes=["finite", "reassoc"])
 
     # labels: one element of each row was divided by
-    yield rule("labels",          y * a(scatter_add(o, z, *ks, index=i), t), a(scatter_add(o, w, *ks, index=i), y * t),
-                                  nonzero(y), same_rank(y, o), undivided(z, gather(y, *ks, index=i), w),
-                                  assumes=["finite", "reassoc"])
+    yield rule("labels",          y[nonzero] * a(scatter_add(o, z, *ks, index=i), t),
+                                  a(scatter_add(o, w, *ks, index=i), y * t), same_rank(y, o),
+                                  undivided(z, gather(y, *ks, index=i), w), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")

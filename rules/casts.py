@@ -34,5 +34,4 @@ def casts(x, y, z, f: head, g: head[floor, ceil, trunc, round_], xs: seg, ys: se
                                  exact_in(x, d))
 
     # whole numbers are not rounded
-    yield rule("rounding",       g(x),                                           x,
-                                 integer(x))
+    yield rule("rounding",       g(x[integer]),                                  x)

@@ -8,19 +8,14 @@ TRUST = ["reassoc", "finite", "nonzero"]
 
 @ruleset("canonicalize")
 def collect(x, y, z, xs: seg):
-    yield rule("sum",                add(*xs),               y,
-                                     rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("difference",         x - z,                  y,
-                                     rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("negation",           neg(x),                 y,
-                                     rounds(this), collected_sum(this, y), assumes=TRUST)
-    yield rule("product",            mul(*xs),               y,
-                                     rounds(this), collected_product(this, y), assumes=TRUST)
-    yield rule("quotient",           x / z,                  y,
-                                     rounds(this), collected_product(this, y), assumes=TRUST)
+    yield rule("sum",                add(*xs)[rounds],       y, collected_sum(this, y), assumes=TRUST)
+    yield rule("difference",         (x - z)[rounds],        y, collected_sum(this, y), assumes=TRUST)
+    yield rule("negation",           neg(x)[rounds],         y, collected_sum(this, y), assumes=TRUST)
+    yield rule("product",            mul(*xs)[rounds],       y, collected_product(this, y), assumes=TRUST)
+    yield rule("quotient",           (x / z)[rounds],        y, collected_product(this, y), assumes=TRUST)
 
     # whole numbers wrap around, whatever the order: nothing is taken on trust
-    yield rule("integer_sum",        add(*xs),               y,              wraps(this), collected_sum(this, y))
-    yield rule("integer_difference", x - z,                  y,              wraps(this), collected_sum(this, y))
-    yield rule("integer_negation",   neg(x),                 y,              wraps(this), collected_sum(this, y))
-    yield rule("integer_product",    mul(*xs),               y,              wraps(this), collected_product(this, y))
+    yield rule("integer_sum",        add(*xs)[wraps],        y, collected_sum(this, y))
+    yield rule("integer_difference", (x - z)[wraps],         y, collected_sum(this, y))
+    yield rule("integer_negation",   neg(x)[wraps],          y, collected_sum(this, y))
+    yield rule("integer_product",    mul(*xs)[wraps],        y, collected_product(this, y))

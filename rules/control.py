@@ -14,8 +14,7 @@ from termgraph.terms.ops.shaping import specify_shape, unbroadcast
 def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: param, n: param, i: param, w: param,
             a: param):
     # the branch that is not taken vanishes
-    yield rule("true",           ifelse(k, x, y, n=1),                           x,
-                                 nonzero(k))
+    yield rule("true",           ifelse(k[nonzero], x, y, n=1),                  x)
     yield rule("false",          ifelse(0, x, y, n=1),                           y)
     yield rule("equal",          ifelse(c, x, x, n=1),                           x)
     yield rule("not",            ifelse(logical_not(c), x, y, n=1),              ifelse(c, y, x, n=1))

@@ -12,7 +12,6 @@ from termgraph.rules import (
     param,
     rule,
     ruleset,
-    same_dtype,
     same_rank,
     this,
 )
@@ -48,94 +47,80 @@ def dots(x: Matrix, y: Matrix, z: Matrix, u: Vector, v: Vector, w: Vector, e: Un
                                 assumes=["finite", "reassoc"])
 
     # identities and diagonals
-    yield rule("eye_left",      dot(e, x),                                      x,
-                                finite(x), assumes=["signed_zero"])
-    yield rule("eye_right",     dot(x, e),                                      x,
-                                finite(x), assumes=["signed_zero"])
-    yield rule("eye_vector",    dot(e, v),                                      v,
-                                finite(v), assumes=["signed_zero"])
-    yield rule("vector_eye",    dot(v, e),                                      v,
-                                finite(v), assumes=["signed_zero"])
-    yield rule("diag_left",     dot(alloc_diag(v), x),                          dimshuffle(v, order=(0, "x")) * x,
-                                finite(v), finite(x), assumes=["reassoc"])
-    yield rule("diag_right",    dot(x, alloc_diag(v)),                          x * v,
-                                finite(v), finite(x), assumes=["reassoc"])
-    yield rule("diag_vector",   dot(alloc_diag(v), w),                          v * w,
-                                finite(v), finite(w), assumes=["reassoc"])
-    yield rule("vector_diag",   dot(w, alloc_diag(v)),                          w * v,
-                                finite(v), finite(w), assumes=["reassoc"])
+    yield rule("eye_left",      dot(e, x[finite]),                              x, assumes=["signed_zero"])
+    yield rule("eye_right",     dot(x[finite], e),                              x, assumes=["signed_zero"])
+    yield rule("eye_vector",    dot(e, v[finite]),                              v, assumes=["signed_zero"])
+    yield rule("vector_eye",    dot(v[finite], e),                              v, assumes=["signed_zero"])
+    yield rule("diag_left",     dot(alloc_diag(v[finite]), x[finite]),          dimshuffle(v, order=(0, "x")) * x,
+                                assumes=["reassoc"])
+    yield rule("diag_right",    dot(x[finite], alloc_diag(v[finite])),          x * v, assumes=["reassoc"])
+    yield rule("diag_vector",   dot(alloc_diag(v[finite]), w[finite]),          v * w, assumes=["reassoc"])
+    yield rule("vector_diag",   dot(w[finite], alloc_diag(v[finite])),          w * v, assumes=["reassoc"])
     yield rule("diagonal_gram", diagonal(dot(g, dimshuffle(g, order=(1, 0)))),  sum_(sqr(g), axis=(1,), dtype=g.dtype),
                                 assumes=["finite", "reassoc"])
-    yield rule("diagonal",      diagonal(dot(g, y)),
+    yield rule("diagonal",      diagonal(dot(g, y[g.dtype])),
                                 sum_(g * dimshuffle(y, order=(1, 0)), axis=(1,), dtype=g.dtype),
-                                same_length(g, 0, y, 1), same_dtype(g, y), assumes=["finite", "reassoc"])
+                                same_length(g, 0, y, 1), assumes=["finite", "reassoc"])
 
     # matrices of rank one
     yield rule("outer_vector",  dot(dimshuffle(u, order=(0, "x")) * v, w),      u * dot(v, w),
                                 meet_in(v, w, this), assumes=["finite", "overflow", "reassoc"])
-    yield rule("outer_matrix",  dot(dimshuffle(u, order=(0, "x")) * v, x),
-                                dimshuffle(u, order=(0, "x")) * dot(v, x),
-                                same_dtype(v, this), assumes=["finite", "overflow", "reassoc"])
-    yield rule("vector_outer",  dot(w, dimshuffle(u, order=(0, "x")) * v),      dot(w, u) * v,
-                                same_dtype(u, this), assumes=["finite", "overflow", "reassoc"])
-    yield rule("matrix_outer",  dot(x, dimshuffle(u, order=(0, "x")) * v),
-                                dimshuffle(dot(x, u), order=(0, "x")) * v,
-                                same_dtype(u, this), assumes=["finite", "overflow", "reassoc"])
+    yield rule("outer_matrix",  dot(dimshuffle(u, order=(0, "x")) * v[this.dtype], x),
+                                dimshuffle(u, order=(0, "x")) * dot(v, x), assumes=["finite", "overflow", "reassoc"])
+    yield rule("vector_outer",  dot(w, dimshuffle(u[this.dtype], order=(0, "x")) * v), dot(w, u) * v,
+                                assumes=["finite", "overflow", "reassoc"])
+    yield rule("matrix_outer",  dot(x, dimshuffle(u[this.dtype], order=(0, "x")) * v),
+                                dimshuffle(dot(x, u), order=(0, "x")) * v, assumes=["finite", "overflow", "reassoc"])
     yield rule("column_row",    dot(x, y),                                      x * y,
                                 single(x, 1), single(y, 0), assumes=["finite", "reassoc", "signed_zero"])
 
     # sums of a product of matrices are products with sums
-    yield rule("sum_rows",      sum_(dot(x, y), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), y),
-                                needed_once(dot(x, y)), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("sum_columns",   sum_(dot(x, y), axis=(1,), dtype=d),            dot(x, sum_(y, axis=(1,), dtype=d)),
-                                needed_once(dot(x, y)), same_dtype(this, y), assumes=["finite", "reassoc"])
-    yield rule("sum_all",       sum_(dot(x, y), axis=(0, 1), dtype=d),
+    yield rule("sum_rows",      sum_(dot(x[this.dtype], y)[needed_once], axis=(0,), dtype=d),
+                                dot(sum_(x, axis=(0,), dtype=d), y), assumes=["finite", "reassoc"])
+    yield rule("sum_columns",   sum_(dot(x, y[this.dtype])[needed_once], axis=(1,), dtype=d),
+                                dot(x, sum_(y, axis=(1,), dtype=d)), assumes=["finite", "reassoc"])
+    yield rule("sum_all",       sum_(dot(x[this.dtype], y[this.dtype])[needed_once], axis=(0, 1), dtype=d),
                                 dot(sum_(x, axis=(0,), dtype=d), sum_(y, axis=(1,), dtype=d)),
-                                needed_once(dot(x, y)), same_dtype(this, x), same_dtype(this, y),
                                 assumes=["finite", "reassoc"])
-    yield rule("sum_vector",    sum_(dot(x, v), axis=(0,), dtype=d),            dot(sum_(x, axis=(0,), dtype=d), v),
-                                needed_once(dot(x, v)), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("sum_of_row",    sum_(dot(v, x), axis=(0,), dtype=d),            dot(v, sum_(x, axis=(1,), dtype=d)),
-                                needed_once(dot(v, x)), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("sum_vector",    sum_(dot(x[this.dtype], v)[needed_once], axis=(0,), dtype=d),
+                                dot(sum_(x, axis=(0,), dtype=d), v), assumes=["finite", "reassoc"])
+    yield rule("sum_of_row",    sum_(dot(v, x[this.dtype])[needed_once], axis=(0,), dtype=d),
+                                dot(v, sum_(x, axis=(1,), dtype=d)), assumes=["finite", "reassoc"])
 
 
 @ruleset("specialize")
 def sums_of_products(x: Inexact & Matrix, y: Inexact & Matrix, v: Inexact & Vector, w: Inexact & Vector, t: Inexact,
                      s: Inexact, d: param):
     # of stored arrays; what is computed anyway is better summed where it is computed
-    yield rule("vectors",       sum_(v * w, axis=(0,), dtype=d),                dot(v, w),
-                                stored(v), stored(w), agree(v, 0, w, 0), needed_once(v * w), same_dtype(this, v),
+    yield rule("vectors",       sum_((v[this.dtype, stored] * w[stored])[needed_once], axis=(0,), dtype=d), dot(v, w),
+                                agree(v, 0, w, 0), assumes=["finite", "reassoc"])
+    yield rule("squares",       sum_(sqr(v[this.dtype, stored]), axis=(0,), dtype=d), dot(v, v),
                                 assumes=["finite", "reassoc"])
-    yield rule("squares",       sum_(sqr(v), axis=(0,), dtype=d),               dot(v, v),
-                                stored(v), same_dtype(this, v), assumes=["finite", "reassoc"])
-    yield rule("matrix_vector", sum_(x * v, axis=(1,), dtype=d),                dot(x, v),
-                                stored(x), stored(v), agree(x, 1, v, 0), needed_once(x * v), same_dtype(this, x),
-                                assumes=["finite", "reassoc"])
-    yield rule("vector_matrix", sum_(x * dimshuffle(v, order=(0, "x")), axis=(0,), dtype=d), dot(v, x),
-                                stored(x), stored(v), agree(x, 0, v, 0), needed_once(x * dimshuffle(v, order=(0, "x"))),
-                                same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("matrix_vector", sum_((x[this.dtype, stored] * v[stored])[needed_once], axis=(1,), dtype=d), dot(x, v),
+                                agree(x, 1, v, 0), assumes=["finite", "reassoc"])
+    yield rule("vector_matrix", sum_((x[this.dtype, stored] * dimshuffle(v[stored], order=(0, "x")))[needed_once],
+                                     axis=(0,), dtype=d),
+                                dot(v, x), agree(x, 0, v, 0), assumes=["finite", "reassoc"])
 
     # of broadcast arrays: a matrix product, whose terms need not be made one by one
-    yield rule("matrices",      sum_(dimshuffle(x, order=(0, 1, "x")) * y, axis=(1,), dtype=d), dot(x, y),
-                                agree(x, 1, y, 0), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("transposed",    sum_(dimshuffle(x, order=(0, "x", 1)) * y, axis=(2,), dtype=d),
-                                dot(x, dimshuffle(y, order=(1, 0))),
-                                agree(x, 1, y, 1), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("columns", sum_(dimshuffle(x, order=(0, 1, "x")) * dimshuffle(y, order=(0, "x", 1)), axis=(0,), dtype=d),
-                                dot(dimshuffle(x, order=(1, 0)), y),
-                                agree(x, 0, y, 0), same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("batched",       sum_(dimshuffle(t, order=(0, 1, 2, "x")) * dimshuffle(s, order=(0, "x", 1, 2)),
-                                    axis=(2,), dtype=d),
+    yield rule("matrices",      sum_(dimshuffle(x[this.dtype], order=(0, 1, "x")) * y, axis=(1,), dtype=d), dot(x, y),
+                                agree(x, 1, y, 0), assumes=["finite", "reassoc"])
+    yield rule("transposed",    sum_(dimshuffle(x[this.dtype], order=(0, "x", 1)) * y, axis=(2,), dtype=d),
+                                dot(x, dimshuffle(y, order=(1, 0))), agree(x, 1, y, 1), assumes=["finite", "reassoc"])
+    yield rule("columns",       sum_(dimshuffle(x[this.dtype], order=(0, 1, "x")) * dimshuffle(y, order=(0, "x", 1)),
+                                     axis=(0,), dtype=d),
+                                dot(dimshuffle(x, order=(1, 0)), y), agree(x, 0, y, 0), assumes=["finite", "reassoc"])
+    yield rule("batched",       sum_(dimshuffle(t[this.dtype], order=(0, 1, 2, "x"))
+                                     * dimshuffle(s, order=(0, "x", 1, 2)), axis=(2,), dtype=d),
                                 matmul(t, s),
-                                agree(t, 2, s, 1), same_dtype(this, t), assumes=["finite", "reassoc"])
-    yield rule("batched_transposed", sum_(dimshuffle(t, order=(0, 1, "x", 2)) * dimshuffle(s, order=(0, "x", 1, 2)),
-                                         axis=(3,), dtype=d),
+                                agree(t, 2, s, 1), assumes=["finite", "reassoc"])
+    yield rule("batched_transposed", sum_(dimshuffle(t[this.dtype], order=(0, 1, "x", 2))
+                                          * dimshuffle(s, order=(0, "x", 1, 2)), axis=(3,), dtype=d),
                                      matmul(t, dimshuffle(s, order=(0, 2, 1))),
-                                     agree(t, 2, s, 2), same_dtype(this, t), assumes=["finite", "reassoc"])
+                                     agree(t, 2, s, 2), assumes=["finite", "reassoc"])
 
     # of batches: one product of all their rows
-    yield rule("batches",       sum_(matmul(dimshuffle(t, order=(0, 2, 1)), s), axis=(0,), dtype=d),
-                                dot(dimshuffle(as_rows(t), order=(1, 0)), as_rows(s)),
-                                same_length(t, 0, s, 0), same_length(t, 1, s, 1),
-                                needed_once(matmul(dimshuffle(t, order=(0, 2, 1)), s)),
-                                same_rank(t, s), same_dtype(this, t), assumes=["finite", "reassoc"])
+    yield rule("batches",       sum_(matmul(dimshuffle(t[this.dtype], order=(0, 2, 1)), s)[needed_once],
+                                     axis=(0,), dtype=d),
+                                dot(dimshuffle(as_rows(t), order=(1, 0)), as_rows(s)), same_length(t, 0, s, 0),
+                                same_length(t, 1, s, 1), same_rank(t, s), assumes=["finite", "reassoc"])

@@ -1,6 +1,6 @@
 """Exponentials that keep their digits near zero, hyperbolic functions, and products of exponentials in one."""
 
-from termgraph.rules import Float, head, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, head, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
     cosh,
     exp,
@@ -24,7 +24,7 @@ def exponentials(x: Float, y: Float, e: head[exp, exp2]):
     # near zero
     yield rule("expm1",           exp(x) - 1,                        expm1(x))
     yield rule("one_minus_exp",   1 - exp(x),                        -expm1(x))
-    yield rule("expm1_plus_one",  expm1(x) + 1,                      exp(x),                     same_dtype(x, this))
+    yield rule("expm1_plus_one",  expm1(x[this.dtype]) + 1,          exp(x))
     yield rule("expm1_log1p",     expm1(log1p(x)),                   x,                          assumes=["domain"])
     yield rule("exp_log1p",       exp(log1p(x)),                     1 + x,                      assumes=["domain"])
     yield rule("expm1_log",       expm1(log(x)),                     x - 1,

@@ -1,6 +1,6 @@
 """Logarithms that keep their digits near one and do not leave the range of numbers: log1p, log1mexp, softplus."""
 
-from termgraph.rules import Float, finite, nonnegative, param, positive, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, finite, nonnegative, param, positive, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
     abs_,
     exp,
@@ -28,8 +28,7 @@ def logs(x: Float, y: Float, a: param, d: param):
     yield rule("log1p",           log(1 + x),                        log1p(x))
     yield rule("softplus_log",    softplus(log(x)),                  log1p(x),
                                   assumes=["domain", "reassoc"])
-    yield rule("log1p_minus_log", log1p(x) - log(x),                 log1p(1 / x),
-                                  positive(x), assumes=["finite", "reassoc"])
+    yield rule("log1p_minus_log", log1p(x[positive]) - log(x),       log1p(1 / x), assumes=["finite", "reassoc"])
     yield rule("log1p_neg",       log(1 - x),                        log1p(-x))
     yield rule("log1p_minus_one", log1p(x - 1),                      log(x))
     yield rule("log_reciprocal",  log(1 / x),                        -log(x),          assumes=["domain", "finite"])
@@ -44,12 +43,11 @@ def logs(x: Float, y: Float, a: param, d: param):
     yield rule("log_expm1",       log(expm1(x)),                     x + log1mexp(-x))
 
     # powers and products, where the argument could leave the range of numbers
-    yield rule("log_pow",         log(x ** y),                       y * log(x),
-                                  positive(x), finite(x), assumes=["finite", "reassoc"])
+    yield rule("log_pow",         log(x[positive, finite] ** y),     y * log(x), assumes=["finite", "reassoc"])
     yield rule("log_sqr",         log(sqr(x)),                       2 * log(abs_(x)))
     yield rule("log_sqrt",        log(sqrt(x)),                      0.5 * log(x))
-    yield rule("log_prod",        log(prod(x, axis=a, dtype=d)),     sum_(log(x), axis=a, dtype=d), nonnegative(x),
-                                                                     same_dtype(this, x),        assumes=["finite"])
+    yield rule("log_prod",        log(prod(x[this.dtype, nonnegative], axis=a, dtype=d)), sum_(log(x), axis=a, dtype=d),
+                                  assumes=["finite"])
     yield rule("log_mul_exp",     log(y * exp(x)),                   log(y) + x,      assumes=["finite", "reassoc"])
     yield rule("log_exp_div",     log(exp(x) / y),                   x - log(y),      assumes=["finite", "reassoc"])
     yield rule("log_div_exp",     log(y / exp(x)),                   log(y) - x,      assumes=["finite", "reassoc"])

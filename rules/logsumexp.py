@@ -1,6 +1,6 @@
 """Logarithms of sums of exponentials, over operands (logaddexp) and along axes (logsumexp)."""
 
-from termgraph.rules import Float, param, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, param, rule, ruleset, this
 from termgraph.rules.parts import put_back
 from termgraph.rules.shape_facts import constant_along
 from termgraph.terms.ops.basic import dimshuffle
@@ -21,12 +21,11 @@ def logaddexps(x: Float, y: Float, z: Float):
 
 @ruleset("stabilize")
 def logsumexp(x: Float, y: Float, z: Float, a: param, d: param, o: param | None):
-    yield rule("log_sum_exp",     log(sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a),      same_dtype(this, x))
-    yield rule("mean",            log(dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o) / y),
-                                  dimshuffle(logsumexp_(x, axis=a), order=o) - log(y),
-                                  same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("scaled",          log(y * sum_(exp(x), axis=a, dtype=d)), logsumexp_(x, axis=a) + log(y),
-                                  same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("log_sum_exp",     log(sum_(exp(x[this.dtype]), axis=a, dtype=d)), logsumexp_(x, axis=a))
+    yield rule("mean",            log(dimshuffle(sum_(exp(x[this.dtype]), axis=a, dtype=d), order=o) / y),
+                                  dimshuffle(logsumexp_(x, axis=a), order=o) - log(y), assumes=["finite", "reassoc"])
+    yield rule("scaled",          log(y * sum_(exp(x[this.dtype]), axis=a, dtype=d)), logsumexp_(x, axis=a) + log(y),
+                                  assumes=["finite", "reassoc"])
 
     # a maximum (or anything else) that was subtracted by hand and added again
     yield rule("shifted",         z + logsumexp_(x - dimshuffle(z, order=put_back(x, a)), axis=a),

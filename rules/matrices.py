@@ -80,33 +80,27 @@ def solving(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: Float, b
                                   assumes=["finite", "reassoc"])
     yield rule("unit",            solve(e, y),                                                  y,
                                   assumes=["finite", "signed_zero"])
-    yield rule("alloc_diag",      solve(alloc_diag(v), y),
-                                  y / dimshuffle(v, order=(0, "x")),
-                                  nonzero(v), assumes=["finite", "reassoc"])
+    yield rule("alloc_diag",      solve(alloc_diag(v[nonzero]), y), y / dimshuffle(v, order=(0, "x")),
+                                  assumes=["finite", "reassoc"])
     yield rule("inverse",         solve(inv(x), y),                                             dot(x, y),
                                   assumes=["finite", "reassoc", "domain"])
     yield rule("product",         solve(x, dot(x, y)),                                          y,
                                   assumes=["finite", "reassoc", "domain"])
     yield rule("undone",          dot(x, solve(x, y)),                                          y,
                                   assumes=["finite", "reassoc", "domain"])
-    yield rule("cholesky",        solve(dot(x, dimshuffle(x, order=T)), y),
+    yield rule("cholesky",        solve(dot(x[lower_triangular, square], dimshuffle(x, order=T)), y),
                                   solve_triangular(x, solve_triangular(x, y, lower=True), lower=True, trans="T"),
-                                  lower_triangular(x), square(x), assumes=["finite", "reassoc"])
-    yield rule("orthogonal",      solve(x, y),
-                                  dot(dimshuffle(x, order=T), y),
-                                  orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("diagonal",        solve(x, y),
-                                  y / dimshuffle(diagonal_(x), order=(0, "x")),
-                                  diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
-    yield rule("lower",           solve(x, y),
-                                  solve_triangular(x, y, lower=True),
-                                  lower_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("upper",           solve(x, y),
-                                  solve_triangular(x, y, lower=False),
-                                  upper_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("positive",        solve(x, y),
-                                  solve(x, y, assume_a="pos"),
-                                  positive_definite(x), assumes=["finite", "reassoc"])
+                                  assumes=["finite", "reassoc"])
+    yield rule("orthogonal",      solve(x[orthogonal], y), dot(dimshuffle(x, order=T), y),
+                                  assumes=["finite", "reassoc"])
+    yield rule("diagonal",        solve(x[diagonal], y), y / dimshuffle(diagonal_(x), order=(0, "x")),
+                                  nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
+    yield rule("lower",           solve(x[lower_triangular], y), solve_triangular(x, y, lower=True),
+                                  assumes=["finite", "reassoc"])
+    yield rule("upper",           solve(x[upper_triangular], y), solve_triangular(x, y, lower=False),
+                                  assumes=["finite", "reassoc"])
+    yield rule("positive",        solve(x[positive_definite], y), solve(x, y, assume_a="pos"),
+                                  assumes=["finite", "reassoc"])
     yield rule("lower_transposed", solve_triangular(dimshuffle(x, order=T), y, lower=True),
                                    solve_triangular(x, y, lower=False, trans="T"))
     yield rule("upper_transposed", solve_triangular(dimshuffle(x, order=T), y, lower=False),
@@ -118,21 +112,20 @@ def matrix_inverses(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, a: 
     yield rule("twice",           inv(inv(a)),                                                  a,
                                   assumes=["finite", "reassoc", "domain"])
     yield rule("unit",            inv(e),                                                       e)
-    yield rule("alloc_diag",      inv(alloc_diag(v)),                                           alloc_diag(1 / v),
-                                  nonzero(v), assumes=["finite", "reassoc"])
-    yield rule("orthogonal",      inv(x),                                                       dimshuffle(x, order=T),
-                                  orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("pinv_orthogonal", pinv(x),                                                      dimshuffle(x, order=T),
-                                  orthogonal(x), assumes=["finite", "reassoc"])
-    yield rule("diagonal",        inv(x),
-                                  alloc_diag(1 / diagonal_(x)),
-                                  diagonal(x), nonzero(diagonal_(x)), assumes=["finite", "reassoc"])
+    yield rule("alloc_diag",      inv(alloc_diag(v[nonzero])),                                  alloc_diag(1 / v),
+                                  assumes=["finite", "reassoc"])
+    yield rule("orthogonal",      inv(x[orthogonal]),                                           dimshuffle(x, order=T),
+                                  assumes=["finite", "reassoc"])
+    yield rule("pinv_orthogonal", pinv(x[orthogonal]),                                          dimshuffle(x, order=T),
+                                  assumes=["finite", "reassoc"])
+    yield rule("diagonal",        inv(x[diagonal]), alloc_diag(1 / diagonal_(x)), nonzero(diagonal_(x)),
+                                  assumes=["finite", "reassoc"])
     yield rule("expm",            inv(expm(x)),                                                 expm(-x),
                                   assumes=["finite", "nonzero", "reassoc"])
-    yield rule("kron", inv(reshape(dimshuffle(x, order=(0, "x", 1, "x")) * dimshuffle(y, order=(0, "x", 1)), *xs)),
-                                  reshape(dimshuffle(inv(x), order=(0, "x", 1, "x")) * dimshuffle(inv(y),
-                                      order=(0, "x", 1)), *xs),
-                                  square(x), square(y), assumes=["finite", "reassoc"])
+    yield rule("kron", inv(reshape(dimshuffle(x[square], order=(0, "x", 1, "x"))
+                                   * dimshuffle(y[square], order=(0, "x", 1)), *xs)),
+                       reshape(dimshuffle(inv(x), order=(0, "x", 1, "x")) * dimshuffle(inv(y), order=(0, "x", 1)), *xs),
+                       assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")
@@ -157,53 +150,48 @@ def determinants(x: Float & Matrix, y: Float & Matrix, v: Float & Vector, e: Uni
     yield rule("alloc_diag",      det(alloc_diag(v)),
                                   prod(v, axis=(0,), dtype=v.dtype),
                                   assumes=["finite", "reassoc"])
-    yield rule("product",         det(dot(x, y)),                                               det(x) * det(y),
-                                  square(x), square(y), assumes=["finite", "reassoc"])
-    yield rule("lower",           det(x),
-                                  prod(diagonal_(x), axis=(0,), dtype=x.dtype),
-                                  lower_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("upper",           det(x),
-                                  prod(diagonal_(x), axis=(0,), dtype=x.dtype),
-                                  upper_triangular(x), assumes=["finite", "reassoc"])
+    yield rule("product",         det(dot(x[square], y[square])),                               det(x) * det(y),
+                                  assumes=["finite", "reassoc"])
+    yield rule("lower",           det(x[lower_triangular]), prod(diagonal_(x), axis=(0,), dtype=x.dtype),
+                                  assumes=["finite", "reassoc"])
+    yield rule("upper",           det(x[upper_triangular]), prod(diagonal_(x), axis=(0,), dtype=x.dtype),
+                                  assumes=["finite", "reassoc"])
 
     yield rule("log_transposed",  nth(slogdet(dimshuffle(x, order=T)), i=1),                    nth(slogdet(x), i=1),
                                   assumes=["finite", "reassoc"])
     yield rule("log_inverse",     nth(slogdet(inv(x)), i=1),                                    -nth(slogdet(x), i=1),
                                   assumes=["finite", "reassoc"])
-    yield rule("log_product",     nth(slogdet(dot(x, y)), i=1),
-                                  nth(slogdet(x), i=1) + nth(slogdet(y), i=1),
-                                  square(x), square(y), assumes=["finite", "reassoc"])
+    yield rule("log_product",     nth(slogdet(dot(x[square], y[square])), i=1),
+                                  nth(slogdet(x), i=1) + nth(slogdet(y), i=1), assumes=["finite", "reassoc"])
     yield rule("log_diag",        nth(slogdet(alloc_diag(v)), i=1),
                                   sum_(log(abs_(v)), axis=(0,), dtype=v.dtype),
                                   assumes=["finite", "reassoc"])
     yield rule("sign_diag",       nth(slogdet(alloc_diag(v)), i=0),
                                   prod(sign(v), axis=(0,), dtype=v.dtype),
                                   assumes=["finite", "signed_zero"])
-    yield rule("log_lower",       nth(slogdet(x), i=1),
+    yield rule("log_lower",       nth(slogdet(x[lower_triangular]), i=1),
                                   sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=x.dtype),
-                                  lower_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("log_upper",       nth(slogdet(x), i=1),
+                                  assumes=["finite", "reassoc"])
+    yield rule("log_upper",       nth(slogdet(x[upper_triangular]), i=1),
                                   sum_(log(abs_(diagonal_(x))), axis=(0,), dtype=x.dtype),
-                                  upper_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("sign_lower",      nth(slogdet(x), i=0),
-                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype),
-                                  lower_triangular(x), assumes=["finite", "reassoc"])
-    yield rule("sign_upper",      nth(slogdet(x), i=0),
-                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype),
-                                  upper_triangular(x), assumes=["finite", "signed_zero"])
-    yield rule("log_positive",    nth(slogdet(x), i=1),
+                                  assumes=["finite", "reassoc"])
+    yield rule("sign_lower",      nth(slogdet(x[lower_triangular]), i=0),
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype), assumes=["finite", "reassoc"])
+    yield rule("sign_upper",      nth(slogdet(x[upper_triangular]), i=0),
+                                  prod(sign(diagonal_(x)), axis=(0,), dtype=x.dtype), assumes=["finite", "signed_zero"])
+    yield rule("log_positive",    nth(slogdet(x[positive_definite]), i=1),
                                   2 * sum_(log(diagonal_(cholesky(x))), axis=(0,), dtype=x.dtype),
-                                  positive_definite(x), assumes=["finite", "reassoc"])
-    yield rule("sign_positive",   nth(slogdet(x), i=0),                                         1, positive_definite(x))
+                                  assumes=["finite", "reassoc"])
+    yield rule("sign_positive",   nth(slogdet(x[positive_definite]), i=0),                      1)
 
 
 @ruleset("specialize")
 def factorizations(x: Float & Matrix, v: Float & Vector, e: Unit, d: param):
     yield rule("cholesky_unit",   cholesky(e),                                                  e)
-    yield rule("cholesky_diag",   cholesky(alloc_diag(v)),                                      alloc_diag(sqrt(v)),
-                                  positive(v), assumes=["finite"])
-    yield rule("cholesky",        dot(cholesky(x), dimshuffle(cholesky(x), order=T)),           x,
-                                  symmetric(x), assumes=["finite", "reassoc", "domain"])
+    yield rule("cholesky_diag",   cholesky(alloc_diag(v[positive])),                            alloc_diag(sqrt(v)),
+                                  assumes=["finite"])
+    yield rule("cholesky",        dot(cholesky(x[symmetric]), dimshuffle(cholesky(x), order=T)), x,
+                                  assumes=["finite", "reassoc", "domain"])
     yield rule("qr",              dot(nth(qr(x), i=0), nth(qr(x), i=1)),                        x,
                                   assumes=["finite", "reassoc"])
     yield rule("expm_diag",       expm(alloc_diag(v)),                                          alloc_diag(exp(v)),
@@ -211,8 +199,8 @@ def factorizations(x: Float & Matrix, v: Float & Vector, e: Unit, d: param):
     yield rule("sum_eigenvalues", sum_(eigvalsh(x), axis=(0,), dtype=d),
                                   sum_(diagonal_(x), axis=(0,), dtype=d),
                                   assumes=["finite", "reassoc"])
-    yield rule("prod_eigenvalues", prod(eigvalsh(x), axis=(0,), dtype=d),                       det(x),
-                                   symmetric(x), assumes=["finite", "reassoc"])
+    yield rule("prod_eigenvalues", prod(eigvalsh(x[symmetric]), axis=(0,), dtype=d),            det(x),
+                                   assumes=["finite", "reassoc"])
     yield rule("squared_singular", sum_(sqr(svdvals(x)), axis=(0,), dtype=d),
                                    sum_(sqr(x), axis=(0, 1), dtype=d),
                                    assumes=["finite", "reassoc"])

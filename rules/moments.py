@@ -1,7 +1,7 @@
 """Variances: the mean of squares minus the square of the mean loses all digits where the mean is large."""
 
 from termgraph.rulelib._goals_stable import without_deviations
-from termgraph.rules import Float, Scalar, param, rule, ruleset, same_dtype, this
+from termgraph.rules import Float, Scalar, param, rule, ruleset, this
 from termgraph.rules.parts import kept
 from termgraph.rules.shape_facts import count_along
 from termgraph.terms.ops.basic import dimshuffle
@@ -12,10 +12,10 @@ from termgraph.terms.ops.reduce import sum_
 @ruleset("canonicalize")
 def deviations(x: Float, y: Float, z: Float, a: param, d: param):
     # deviations from the mean add up to nothing, as gradients of normalised values find out
-    yield rule("vanish",          sum_(x + z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
-                                  same_dtype(this, x), without_deviations(x + z, a, y), assumes=["finite", "reassoc"])
-    yield rule("vanish_from",     sum_(x - z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
-                                  same_dtype(this, x), without_deviations(x - z, a, y), assumes=["finite", "reassoc"])
+    yield rule("vanish",          sum_(x[this.dtype] + z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
+                                  without_deviations(x + z, a, y), assumes=["finite", "reassoc"])
+    yield rule("vanish_from",     sum_(x[this.dtype] - z, axis=a, dtype=d), sum_(y, axis=a, dtype=d),
+                                  without_deviations(x - z, a, y), assumes=["finite", "reassoc"])
 
 
 @ruleset("stabilize")

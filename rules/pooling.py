@@ -16,8 +16,8 @@ from termgraph.terms.ops.pooling import pool
 @ruleset("canonicalize")
 def pooling(y, xs: seg, f: head[pool], g: head[add, mul, maximum, minimum]):
     # a bias, a relu: done once for each window, not for each element
-    yield rule("after_maximum",  f(g(*xs)),  y,
-                                 after_the_maximum(f, g, xs, y), needed_once(g(*xs)), assumes=["finite", "signed_zero"])
+    yield rule("after_maximum",  f(g(*xs)[needed_once]), y, after_the_maximum(f, g, xs, y),
+                                 assumes=["finite", "signed_zero"])
 
 
 @ruleset("specialize", "fast_run", "fast_compile")

@@ -19,14 +19,11 @@ def rearrange(x: Float, y: Float, z: Float, a: Matrix, b: Matrix, c: Matrix, u: 
               m: head, p: head):
     yield rule("factor",        p(m(x, y), m(x, z)),                m(x, p(y, z)),
                                 distributes(m, p), assumes=ROUNDED)
-    yield rule("log_of_product", log(x) + log(y),                   log(x * y),
-                                 positive(x), positive(y), assumes=ROUNDED)
-    yield rule("log_of_quotient", log(x) - log(y),                  log(x / y),
-                                  positive(x), positive(y), assumes=ROUNDED)
+    yield rule("log_of_product", log(x[positive]) + log(y[positive]), log(x * y), assumes=ROUNDED)
+    yield rule("log_of_quotient", log(x[positive]) - log(y[positive]), log(x / y), assumes=ROUNDED)
     yield rule("exp_of_sum",    exp(x) * exp(y),                    exp(x + y),                        assumes=ROUNDED)
     yield rule("exp_of_difference", exp(x) / exp(y),                exp(x - y),                        assumes=ROUNDED)
-    yield rule("root_of_product", sqrt(x) * sqrt(y),                sqrt(x * y),
-                                  positive(x), positive(y), assumes=ROUNDED)
+    yield rule("root_of_product", sqrt(x[positive]) * sqrt(y[positive]), sqrt(x * y), assumes=ROUNDED)
     yield rule("fractions",     x / z + y / z,                      (x + y) / z,                       assumes=ROUNDED)
 
     # the order of products of matrices, and sums of them

@@ -67,8 +67,8 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
     # what does not vary comes out
     yield rule("sum_scaled",     sum_(mul(*xs), axis=a, dtype=d),                y * sum_(z, axis=a, dtype=d),
                                  constant_factors(this, xs, a, d, y, z), assumes=[*ROUNDS, "finite"])
-    yield rule("sum_over",       sum_(x / y, axis=a, dtype=d),                   sum_(x, axis=a, dtype=d) / z,
-                                 nonzero(y), constant_divisor(x, y, a, z), assumes=["finite", "nonzero", *ROUNDS])
+    yield rule("sum_over",       sum_(x / y[nonzero], axis=a, dtype=d),          sum_(x, axis=a, dtype=d) / z,
+                                 constant_divisor(x, y, a, z), assumes=["finite", "nonzero", *ROUNDS])
     yield rule("sum_chosen",     sum_(switch(y, x, j), axis=a, dtype=d),         switch(n, sum_(x, axis=a, dtype=d), z),
                                  chosen_for_all(y, x, j, a, d, n, z), assumes=ROUNDS)
     yield rule("sum_chosen_not", sum_(switch(y, j, x), axis=a, dtype=d),         switch(n, z, sum_(x, axis=a, dtype=d)),
@@ -77,12 +77,11 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                                  assumes=["signed_zero"])
     yield rule("extreme_neg",    e(-w, axis=a),                                  -k(w, axis=a),           dual(e, k))
     # (but where the values are needed too: f may round them differently, and gradients ask which of them is largest)
-    yield rule("extreme_increasing", e(f(w), axis=a),                            f(e(w, axis=a)),
-                                 increasing(f), needed_once(f(w)), assumes=["domain", "reassoc"])
-    yield rule("extreme_scaled", e(v * w, axis=a),                               v * e(w, axis=a),
-                                 positive(v), needed_once(v * w), assumes=["overflow"])
-    yield rule("prod_exp",       prod(exp(w), axis=a, dtype=d),                  exp(sum_(w, axis=a, dtype=d)),
-                                 needed_once(exp(w)), assumes=["overflow", "reassoc"])
+    yield rule("extreme_increasing", e(f(w)[needed_once], axis=a),               f(e(w, axis=a)), increasing(f),
+                                     assumes=["domain", "reassoc"])
+    yield rule("extreme_scaled", e((v[positive] * w)[needed_once], axis=a),      v * e(w, axis=a), assumes=["overflow"])
+    yield rule("prod_exp",       prod(exp(w)[needed_once], axis=a, dtype=d),     exp(sum_(w, axis=a, dtype=d)),
+                                 assumes=["overflow", "reassoc"])
     yield rule("prod_sqr",       prod(sqr(w), axis=a, dtype=d),                  sqr(prod(w, axis=a, dtype=d)),
                                  assumes=["reassoc"])
     yield rule("truth_not",      l(logical_not(x), axis=a),                      logical_not(k(x, axis=a)), dual(l, k))

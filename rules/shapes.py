@@ -24,9 +24,7 @@ def shapes(x, n, m, f: head, xs: seg, ks: seg, a: param, b: param, d: param, i: 
     yield rule("join",           shape_i(join(*xs, axis=a), axis=a),             total_length(xs, a))
     yield rule("subtensor",      shape_i(subtensor(x, *ks, index=i), axis=a),    indexed_length(x, ks, i, a))
     yield rule("gather",         shape_i(gather(x, *ks, index=i), axis=a),       gathered_length(x, ks, i, a))
-    yield rule("arange",         shape_i(arange(0, n, 1, dtype=d), axis=0),      maximum(n, 0),
-                                 of_integers(n))
-    yield rule("arange_from",    shape_i(arange(m, n, 1, dtype=d), axis=0),      maximum(n - m, 0),
-                                 of_integers(n), of_integers(m))
+    yield rule("arange",         shape_i(arange(0, n[of_integers], 1, dtype=d), axis=0), maximum(n, 0))
+    yield rule("arange_from",    shape_i(arange(m[of_integers], n[of_integers], 1, dtype=d), axis=0), maximum(n - m, 0))
     yield rule("check",          shape_i(check(x, *xs, error=b, message=d), axis=a), shape_i(x, axis=a),
                                  assumes=["domain"])

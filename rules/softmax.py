@@ -1,6 +1,6 @@
 """softmax and log-softmax along any axes, from exponentials and sums as they are written, with or without a shift."""
 
-from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_dtype, same_rank, same_type, seg, this
+from termgraph.rules import Float, Matrix, head, param, rule, ruleset, same_rank, same_type, seg, this
 from termgraph.rules.parts import put_back
 from termgraph.rules.shape_facts import constant_along
 from termgraph.terms.ops.basic import dimshuffle
@@ -15,17 +15,17 @@ from termgraph.terms.ops.reduce import softmax as softmax_
 def softmax(x: Float, y: Float, u: Float | 1, v: Float | 1, m: Float & Matrix, a: param, d: param, o: param | None,
             s: head[add, sub]):
     # exp(x) / sum(exp(x)); the axes are put back by a dimshuffle, or by broadcasting if they are the first ones
-    yield rule("quotient",        (v * exp(x)) / (u * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=put_back(x, a))),
-                                  (v * softmax_(x, axis=a)) / u,
-                                  same_dtype(this, x), assumes=["finite", "reassoc"])
-    yield rule("piece",           exp(y) / dimshuffle(sum_(exp(x), axis=a, dtype=d), order=o),
-                                  exp(y - dimshuffle(logsumexp(x, axis=a), order=o)), same_dtype(this, x),
-                                  assumes=["finite", "reassoc"])
+    yield rule("quotient",        (v * exp(x[this.dtype]))
+                                  / (u * dimshuffle(sum_(exp(x), axis=a, dtype=d), order=put_back(x, a))),
+                                  (v * softmax_(x, axis=a)) / u, assumes=["finite", "reassoc"])
+    yield rule("piece",           exp(y) / dimshuffle(sum_(exp(x[this.dtype]), axis=a, dtype=d), order=o),
+                                  exp(y - dimshuffle(logsumexp(x, axis=a), order=o)), assumes=["finite", "reassoc"])
     yield rule("expectation",     sum_(y * exp(x), axis=a, dtype=d) / sum_(exp(x), axis=a, dtype=d),
                                   sum_(y * softmax_(x, axis=a), axis=a, dtype=d), same_rank(x, y),
                                   assumes=["finite", "reassoc"])
-    yield rule("attention",       dot(exp(x), m) / dimshuffle(sum_(exp(x), axis=(1,), dtype=d), order=(0, "x")),
-                                  dot(softmax_(x, axis=(1,)), m), same_dtype(this, x), assumes=["finite", "reassoc"])
+    yield rule("attention",       dot(exp(x[this.dtype]), m)
+                                  / dimshuffle(sum_(exp(x), axis=(1,), dtype=d), order=(0, "x")),
+                                  dot(softmax_(x, axis=(1,)), m), assumes=["finite", "reassoc"])
     yield rule("exp_log_softmax", exp(log_softmax(x, axis=a)),       softmax_(x, axis=a), assumes=["finite", "reassoc"])
 
     # the same number added to (or subtracted from) all elements along the axes changes nothing

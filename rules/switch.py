@@ -3,7 +3,7 @@ value.
 """
 
 from termgraph.rulelib._goals_control import alone_in_arms
-from termgraph.rules import Bool, Constant, Float, Real, head, nonzero, param, rule, ruleset, same_dtype, this
+from termgraph.rules import Bool, Constant, Float, Real, head, nonzero, param, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
     abs_,
     arccos,
@@ -58,8 +58,7 @@ NAN = ["finite", "signed_zero"]  # maximum and minimum give NaN for any NaN, a c
 
 @ruleset("canonicalize")
 def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le], g: head[gt, ge]):
-    yield rule("true",           switch_(k, x, y),                               x,
-                                 nonzero(k))
+    yield rule("true",           switch_(k[nonzero], x, y),                      x)
     yield rule("false",          switch_(0, x, y),                               y)
     yield rule("equal_arms",     switch_(c, x, x),                               x)
     yield rule("not",            switch_(logical_not(c), x, y),                  switch_(c, y, x))
@@ -103,29 +102,24 @@ def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e:
                     erfinv, exp, exp2, expm1, gamma, gammaln, log, log10, log1mexp, log1p, log2, sigmoid, sin,
                     sinh, softplus, sqr, sqrt, tan, tanh]):
     # one function of what is chosen, not two of which one is not needed
-    yield rule("neg",            switch_(c, -x, -y),                             -switch_(c, x, y),
-                                 same_dtype(x, y))
-    yield rule("function",       switch_(c, f(x), f(y)),                         f(switch_(c, x, y)),
-                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
-    yield rule("function_neg",   switch_(c, f(x), -f(y)),
-                                 switch_(c, 1, -1) * f(switch_(c, x, y)),
-                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
-    yield rule("neg_function",   switch_(c, -f(x), f(y)),
-                                 switch_(c, -1, 1) * f(switch_(c, x, y)),
-                                 same_dtype(x, y), alone_in_arms(this, f, x, y))
+    yield rule("neg",            switch_(c, -x, -y[x.dtype]),                    -switch_(c, x, y))
+    yield rule("function",       switch_(c, f(x), f(y[x.dtype])),                f(switch_(c, x, y)),
+                                 alone_in_arms(this, f, x, y))
+    yield rule("function_neg",   switch_(c, f(x), -f(y[x.dtype])), switch_(c, 1, -1) * f(switch_(c, x, y)),
+                                 alone_in_arms(this, f, x, y))
+    yield rule("neg_function",   switch_(c, -f(x), f(y[x.dtype])), switch_(c, -1, 1) * f(switch_(c, x, y)),
+                                 alone_in_arms(this, f, x, y))
     yield rule("factor",         switch_(c, x * z, y * z),                       switch_(c, x, y) * z)
-    yield rule("factor_neg",     switch_(c, x * z, -(y * z)),                    switch_(c, x, -y) * z,
-                                 same_dtype(y, this))
-    yield rule("neg_factor",     switch_(c, -(x * z), y * z),                    switch_(c, -x, y) * z,
-                                 same_dtype(x, this))
+    yield rule("factor_neg",     switch_(c, x * z, -(y[this.dtype] * z)),        switch_(c, x, -y) * z)
+    yield rule("neg_factor",     switch_(c, -(x[this.dtype] * z), y * z),        switch_(c, -x, y) * z)
 
     # masks that exclude each other, as gradients of choices make them
-    yield rule("masks",          u * switch_(c, x, 0) + v * switch_(c, 0, y),    switch_(c, u * x, v * y),
-                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
-    yield rule("masks_minus",    u * switch_(c, x, 0) - v * switch_(c, 0, y),    switch_(c, u * x, -(v * y)),
-                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
-    yield rule("minus_masks",    v * switch_(c, 0, y) - u * switch_(c, x, 0),    switch_(c, -(u * x), v * y),
-                                 same_dtype(this, x), same_dtype(this, y), assumes=["finite"])
+    yield rule("masks",          u * switch_(c, x[this.dtype], 0) + v * switch_(c, 0, y[this.dtype]),
+                                 switch_(c, u * x, v * y), assumes=["finite"])
+    yield rule("masks_minus",    u * switch_(c, x[this.dtype], 0) - v * switch_(c, 0, y[this.dtype]),
+                                 switch_(c, u * x, -(v * y)), assumes=["finite"])
+    yield rule("minus_masks",    v * switch_(c, 0, y[this.dtype]) - u * switch_(c, x[this.dtype], 0),
+                                 switch_(c, -(u * x), v * y), assumes=["finite"])
     yield rule("conditions",     u * cast(p, dtype=d) + v * cast(logical_not(p), dtype=e),
                                  switch_(p, u, v), assumes=["finite", "signed_zero"])
     yield rule("conditions_minus", u * cast(p, dtype=d) - v * cast(logical_not(p), dtype=e),

@@ -12,7 +12,7 @@ from typing import Any
 
 from termgraph import _rulelib
 from termgraph.db import checking, database
-from termgraph.rules.checking.directions import KINDS, PURE, kind_of_rule
+from termgraph.rules.checking.directions import DATA, KINDS, PURE, kind_of_rule
 from termgraph.rules.definition import Rule
 
 FOLDER = "catalogue"
@@ -78,10 +78,11 @@ def _index(groups: dict[str, list[Rule]], proved: dict[str, Any]) -> str:
     for name, members in groups.items():
         lines.append(f"| [{_title(name)}]({name}.md) | {len(members)} | {PAGES[name]} |")
     written = Counter(kind_of_rule(r) for members in groups.values() for r in members)
-    pure = sum(written[kind] for kind in PURE)
+    data, pure = (sum(written[kind] for kind in kinds) for kinds in (DATA, PURE))
     lines += [
         "",
-        f"{pure} of them ({pure / max(total, 1):.0%}) have no Python of their own: they are `data` or `facts`.",
+        f"{data} of them ({data / max(total, 1):.0%}) are data, with or without kinds in the pattern; "
+        f"{pure} ({pure / max(total, 1):.0%}) have no Python of their own.",
         "",
     ]
     lines += ["| written as | rules | meaning |", "|---|---|---|"]

@@ -22,7 +22,7 @@ from termgraph.db.asked import family_of
 from termgraph.db.catalogue import PAGES, page_of
 from termgraph.db.discovering import discover
 from termgraph.db.explain import find_rule, why_not
-from termgraph.rules.checking.directions import HEADINGS, KINDS, forbids, kind_of_rule, tabulate
+from termgraph.rules.checking.directions import HEADINGS, KINDS, forbids, kind_of_rule, share, tabulate
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.report import Table, counts_text
 from termgraph.rules.definition import Rule
@@ -211,6 +211,7 @@ def _count(arguments: argparse.Namespace) -> int:
     else:
         print(Table(HEADINGS, tabulate(chosen)).text(_UNCUT))
         print("\n" + "\n".join(f"{kind}: {text}" for kind, text in KINDS.items()))
+        print("\n" + share(chosen))
     return _refusals(refused, arguments.json)
 
 

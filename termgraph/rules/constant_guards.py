@@ -64,7 +64,7 @@ def ascending(j: Any, k: Any) -> bool:
     return _are_real(j, k) and bool(j.scalar <= k.scalar)
 
 
-@goal("i", fact=True)
+@goal("i", fact=True, kind=True)
 def below_zero(k: AnyTerm) -> bool:
     """A number below zero whose negative is above zero."""
     if not isinstance(k, Const) or not isinstance(k.scalar, (int, float)) or isinstance(k.scalar, bool):

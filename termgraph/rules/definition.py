@@ -19,6 +19,7 @@ from termgraph.rules.parts import with_parts
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
 from termgraph.rules.stage import stage
 from termgraph.rules.text import pattern_text
+from termgraph.rules.typed import kind_texts, refuse_kinds, without_kinds
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import version
 from termgraph.terms.op import Op, is_var
@@ -66,7 +67,7 @@ class Rule:
 
     __slots__ = (
         "_staged", "_staged_version", "assumes", "doc", "goals", "guards", "kinds", "lhs", "name", "order", "rhs",
-        "tags", "where",
+        "tags", "typed", "where",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +79,7 @@ class Rule:
         self.tags = _one_set(())
         self.kinds: dict[Var, Kind] = {}
         self.guards: dict[Var, Guard] = {}
+        self.typed: tuple[GoalCall, ...] = ()  # those of its goals that stand in the left side: `x[positive]`
         self.order: tuple[Any, ...] = ()
         self._staged: Any = None
         self._staged_version = -1
@@ -119,9 +121,12 @@ class Rule:
         return pattern_text(self.rhs)
 
     def conditions(self) -> list[str]:
-        """Guards and goals, printed; what is written in the sides themselves is not said again."""
-        guards = [f"{v.token}: {g!r}" for v, g in self.guards.items()]
-        return guards + [repr(g) for g in self.goals if not g.in_place]
+        """Kinds and goals, printed; what is written in the sides themselves is not said again."""
+        kinds = {str(v.token): [repr(g)] for v, g in self.guards.items()}
+        for part, kind in map(kind_texts, self.typed):
+            kinds.setdefault(part, []).append(kind)
+        others = [repr(g) for g in self.goals if not g.in_place and g not in self.typed]
+        return [f"{part}: {' & '.join(names)}" for part, names in kinds.items()] + others
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -179,9 +184,11 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
     used = free_variables(made.lhs) | free_variables(made.rhs)
     made.guards = {v: k for v, k in kinds.items() if isinstance(k, Guard) and v in used}
     made.order = order
-    made.lhs = flat_pattern(made.lhs)
-    made.goals = with_parts(made.lhs, made.rhs, tuple(map(as_call, made.goals)))
+    bare, made.typed = without_kinds(made.lhs)
+    made.lhs = flat_pattern(bare)
+    made.goals = with_parts(made.lhs, made.rhs, (*made.typed, *map(as_call, made.goals)))
     try:
+        refuse_kinds("the right side", made.rhs)
         _check(made, short)
     except RuleError as err:
         raise RuleError(f"rule {made.name!r} at {made.where}: {err}") from None

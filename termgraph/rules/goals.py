@@ -19,6 +19,7 @@ from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import OpRelation
 
+KINDS: dict[str, Goal] = {}  # facts about one term, by name: what parts of a pattern may be said to be; see `typed`
 IN_PLACE: dict[Var, GoalCall] = {}  # what parts of rules stand for that are written in place; see `parts`
 
 
@@ -153,11 +154,12 @@ def goal(mode: Callable[..., Any]) -> Goal: ...
 def goal(
     mode: str | None = None, *, source: str | None = None, each: str | None = None, some: str | None = None,
     worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None, fact: bool = False,
+    kind: bool = False,
 ) -> Callable[[Callable[..., Any]], Goal]: ...  # fmt: skip
 def goal(
     mode: Callable[..., Any] | str | None = None, *, source: str | None = None, each: str | None = None,
     some: str | None = None, worth: Callable[..., Any] | bool | None = None, after: Callable[..., Any] | None = None,
-    fact: bool = False,
+    fact: bool = False, kind: bool = False,
 ) -> Any:  # fmt: skip
     """Declare a goal.
 
@@ -171,7 +173,8 @@ def goal(
     test). Both may look at the operators and types of the terms and of their operands, and at which operands are the
     same, and at nothing else: the answer is remembered for all terms that agree in these. `after=test` says that the
     goal holds nowhere until some graph has a term that passes the test, which looks at no more: rules sleep till then.
-    `fact=True` marks the facts that the engine has by itself; a rule whose conditions are facts is data.
+    `fact=True` marks the facts that the engine has by itself, `kind=True` those of them that say what one term is:
+    `square(x)` may be written `x[square]` on the left side.
 
     A metavariable arrives as a term, a `seg` as a tuple of terms, a `head` as an op, a `param` as its value.
 
@@ -188,6 +191,8 @@ def goal(
         made = Goal(function, mode, source)
         made.each, made.some, made.after, made.is_fact = each, some, after, fact
         made.worth = function if worth is True else worth or None
+        if kind:
+            KINDS[made.name] = made
         return made
 
     return declare

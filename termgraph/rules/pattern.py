@@ -92,8 +92,10 @@ class Pattern:
     def __bool__(self) -> bool:
         raise TypeError("a pattern has no truth value; conditions of a rule are goals, written after the right side")
 
-    def __getitem__(self, key: object) -> Any:
-        raise TypeError("patterns cannot be indexed; write subtensor(x, ..., index=i) with `i: param`")
+    def __getitem__(self, kinds: Any) -> Pattern:
+        """This part of a left side, and what it is: `x[positive]`; see `typed`."""
+        made: Pattern = self.of_kinds(kinds)  # type: ignore[attr-defined]
+        return made
 
     def __len__(self) -> int:
         raise TypeError("the length of a pattern is not known when the rule is written")

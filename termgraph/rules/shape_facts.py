@@ -48,7 +48,7 @@ def same_length(x: AnyTerm, d: int, y: AnyTerm, e: int) -> bool:
     return _length(x, d) is _length(y, e)
 
 
-@goal("i", fact=True)
+@goal("i", fact=True, kind=True)
 def square(x: AnyTerm) -> bool:
     """A matrix known to have as many rows as columns."""
     if x.type.ndim < 2:
@@ -171,7 +171,7 @@ def takes(x: AnyTerm, y: AnyTerm) -> bool:
 
 
 # ---------------------------------------------------------------------- where values lie, and operators
-@goal("i", fact=True)
+@goal("i", fact=True, kind=True)
 def stored(x: AnyTerm) -> bool:
     """An array that has storage anyway: an input, a constant, the result of a product, or a view of these."""
     while x.op.family in (dimshuffle, subtensor):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.rules.goals import Goal, GoalCall
+from termgraph.rules.goals import KINDS, Goal, GoalCall
 from termgraph.rules.pattern import Pattern
 from termgraph.terms import facts as operator_facts
 from termgraph.terms.dtypes import kind_of
@@ -67,7 +67,7 @@ class TermFact(Goal):
         self._memo: weakref.WeakKeyDictionary[AnyTerm, bool | None] = weakref.WeakKeyDictionary()
         self.asked = 1 << 2 * len(FACTS)  # bits in the notes of a term: whether a proof was tried, and found
         self.holding = 2 * self.asked
-        FACTS[name] = self
+        FACTS[name] = KINDS[name] = self
 
     def __call__(self, x: Any) -> Any:
         if isinstance(x, Pattern):

@@ -33,19 +33,19 @@ def same_type(x: AnyTerm, y: AnyTerm) -> bool:
     return x.type is y.type
 
 
-@goal("i", fact=True, source="{0}.type.kind in 'iu'", worth=True)
+@goal("i", fact=True, kind=True, source="{0}.type.kind in 'iu'", worth=True)
 def of_integers(x: AnyTerm) -> bool:
     """It consists of integers. Not all that is made of integers does: uint64 and int64 meet in float64."""
     return bool(x.type.kind in "iu")
 
 
-@goal("i", fact=True, source="{0}.type.kind == 'i'", worth=True)
+@goal("i", fact=True, kind=True, source="{0}.type.kind == 'i'", worth=True)
 def wraps(x: AnyTerm) -> bool:
     """Signed integers, which wrap around: every order of a sum or product gives the same bits."""
     return bool(x.type.kind == "i")
 
 
-@goal("i", fact=True, source="{0}.type.kind in 'fc'", worth=True)
+@goal("i", fact=True, kind=True, source="{0}.type.kind in 'fc'", worth=True)
 def rounds(x: AnyTerm) -> bool:
     """Floating point: sums in another order are rounded differently."""
     return bool(x.type.kind in "fc")
@@ -121,7 +121,7 @@ def is_difference(t: AnyTerm) -> bool:
     return bool(t.op.name == "sub")
 
 
-@goal("i", fact=True)
+@goal("i", fact=True, kind=True)
 def needed_once(x: AnyTerm) -> bool:
     """Used in one place only: what is computed anyway need not be avoided."""
     return used_once(x)

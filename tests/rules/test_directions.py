@@ -19,11 +19,11 @@ from termgraph.rules import (
     param,
     rule,
     ruleset,
-    same_dtype,
+    same_rank,
     seg,
     this,
 )
-from termgraph.rules.checking.directions import KINDS, PURE, forbids, kind_of_rule, tabulate
+from termgraph.rules.checking.directions import KINDS, PURE, forbids, kind_of_rule, share, tabulate
 from termgraph.rules.checking.examples import examples, loose_examples
 from termgraph.rules.goals import Goal
 from termgraph.rules.parts import Part
@@ -116,19 +116,24 @@ Ten = Guard("Ten", lambda x: x.scalar == 10)
 def test_what_counts_as_data():
     @ruleset()
     def judged(x: Float, y, z: Ten, a: param):
-        yield rule("kind", x / x, 1, nonzero(x), same_dtype(x, this))
-        yield rule("fact", x / y, 1, nonzero(x), needed_once(x / y))
+        yield rule("kind", x[nonzero, this.dtype] / x, 1)
+        yield rule("of_parts", (x[nonzero] / y[x.dtype])[needed_once], 1)
+        yield rule("beside", x / y, 1, nonzero(x))
+        yield rule("fact", x[nonzero] / y, 1, same_rank(x, y))
         yield rule("part", sum_(exp(x), axis=a, dtype=x.dtype), sum_(x, axis=a, dtype=this.dtype))
         yield rule("test", exp(x), x, round_number(x))
         yield rule("guard", exp(z), z)
         yield rule("own_part", log(x), own_part(x))
 
-    assert [kind_of_rule(r) for r in judged] == ["typed", "facts", "data", "tested", "tested", "computed"]
+    assert [kind_of_rule(r) for r in judged] == [
+        "typed", "typed", "facts", "facts", "data", "tested", "tested", "computed",
+    ]  # fmt: skip
 
 
 def test_most_rules_of_the_library_are_data_and_facts_are_the_engines_own():
     kinds = Counter(kind_of_rule(r) for r in LIBRARY.values())
-    assert kinds["data"] > 0.57 * len(LIBRARY) and kinds["data"] + kinds["typed"] > 0.74 * len(LIBRARY)
+    assert kinds["data"] > 0.57 * len(LIBRARY) and kinds["data"] + kinds["typed"] > 0.75 * len(LIBRARY)
+    assert f"{kinds['data'] + kinds['typed']} of {len(LIBRARY)} rules" in share(LIBRARY.values())
     assert sum(kinds[k] for k in PURE) > 0.83 * len(LIBRARY)
     facts = {g.goal for r in LIBRARY.values() for g in r.goals if isinstance(g.goal, Goal) and g.goal.is_fact}
     homes = {f.__module__ for fact in facts for f in fact.modes.values()}

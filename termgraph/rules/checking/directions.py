@@ -25,19 +25,20 @@ from termgraph.terms.term import Term
 
 KINDS = {
     "data": "both sides are terms; conditions are facts about operators and kinds of metavariables, if there are any",
-    "typed": "both sides are terms; conditions say what one metavariable is (`x: positive`), or that types agree",
-    "facts": "both sides are terms; the conditions are facts that the engine has, about terms, ranges or use",
+    "typed": "both sides are terms, and parts of the left one say what they are (`x[positive]`, `y[x.dtype]`)",
+    "facts": "both sides are terms; conditions beside them are facts of the engine, such as `below(i, j)`",
     "formula": "both sides are terms, but for formulas of the tensor language, which see types only",
     "tested": "both sides are terms; a condition is a test of the rule's own, written in Python",
     "computed": "goals compute parts of a side",
     "program": "a goal computes the whole right side",
 }
-PURE = ("data", "typed", "facts")  # no Python of the rule's own
+DATA = ("data", "typed")  # terms, and names from the tables of operators, of facts about these, of parts and of kinds
+PURE = (*DATA, "facts")  # no Python of the rule's own
 
 
 def kind_of_rule(rule: Rule) -> str:
     """How much of a rule is data: one of KINDS."""
-    goals = [g for g in rule.goals if isinstance(g.goal, Goal) and not g.in_place]
+    goals = [g for g in rule.goals if isinstance(g.goal, Goal) and not g.in_place and g not in rule.typed]
     computing = [g for g in goals if not g.goal.modes.keys() & {"i" * g.goal.arity}]
     if rule.rhs in {v for g in computing for v in g.variables()} - free_variables(rule.lhs):
         return "program"
@@ -48,16 +49,11 @@ def kind_of_rule(rule: Rule) -> str:
         return "tested"
     if any(isinstance(g, Formula) for g in written):
         return "formula"
-    return "data" if not goals else "typed" if all(map(_says_a_type, goals)) else "facts"
+    return "facts" if goals else "typed" if rule.typed else "data"
 
 
 def _is_engines(goal: Goal) -> bool:
     return all(f.__module__.startswith("termgraph.rules.") for f in goal.modes.values())
-
-
-def _says_a_type(g: GoalCall) -> bool:
-    """Whether a fact is about one metavariable alone, which might say it as its kind, or about types alone."""
-    return isinstance(g.goal, Goal) and (g.goal.of_types or len(g.args) == 1 and isinstance(g.args[0], Var))
 
 
 def _is_ready_made(guard: Guard) -> bool:
@@ -117,6 +113,18 @@ def _row(name: str, rules: Sequence[Rule]) -> tuple[str, ...]:
     return (name, str(len(rules)), *[str(kinds[k]) for k in KINDS], str(backwards), counts_text(why) if why else "")
 
 
+def share(rules: Iterable[Rule]) -> str:
+    """How many of the rules are data, in a sentence that says what counts as such."""
+    kinds = Counter(map(kind_of_rule, rules))
+    total = max(kinds.total(), 1)
+    plain, typed = kinds["data"], sum(kinds[k] for k in DATA)
+    return (
+        f"{typed} of {kinds.total()} rules ({typed / total:.1%}) are data: terms, kinds of parts of the left side, "
+        "and names from the tables\nof operators, of facts about them, and of parts. "
+        f"{plain} ({plain / total:.1%}) have no kinds but those of their metavariables' dtypes, ranks and constants."
+    )
+
+
 HEADINGS = ("topic", "rules", *KINDS, "backwards", "else forbidden by")
 
-__all__ = ["HEADINGS", "KINDS", "PURE", "forbids", "kind_of_rule", "tabulate"]
+__all__ = ["DATA", "HEADINGS", "KINDS", "PURE", "forbids", "kind_of_rule", "share", "tabulate"]
