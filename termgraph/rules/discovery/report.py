@@ -10,9 +10,10 @@ from termgraph.rules.checking.report import Table
 from termgraph.rules.definition import Rule
 from termgraph.rules.discovery.generalise import TOPIC, Finding
 from termgraph.rules.discovery.vocabulary import Vocabulary
+from termgraph.rules.goals import KINDS
 from termgraph.rules.kinds import Guard
 from termgraph.rules.text import pattern_text
-from termgraph.terms.op import OPS, Op
+from termgraph.terms.op import OPS, Op, is_var
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
@@ -108,10 +109,17 @@ def _signature(r: Rule) -> str:
 
 def _line(r: Rule) -> str:
     short = r.name.partition(".")[2]
-    goals = "".join([f", {g!r}" for g in r.goals])
+    kinds: dict[str, list[str]] = {}  # what a metavariable is stands in the pattern
+    for g in r.goals:
+        if KINDS.get(g.name) is g.goal and is_var(g.args[0]):
+            kinds.setdefault(str(g.args[0].token), []).append(g.name)
+    left = _source(r.lhs)
+    for name, said in kinds.items():
+        left = re.sub(rf"\b{name}\b", f"{name}[{', '.join(said)}]", left, count=1)
+    goals = "".join([f", {g!r}" for g in r.goals if KINDS.get(g.name) is not g.goal or not is_var(g.args[0])])
     trust = f", assumes=[{', '.join(repr(a) for a in sorted(r.assumes))}]" if r.assumes else ""
     trust = trust.replace("'", '"')
-    return f'    yield rule("{short}", {_source(r.lhs)}, {_source(r.rhs)}{goals}{trust})'
+    return f'    yield rule("{short}", {left}, {_source(r.rhs)}{goals}{trust})'
 
 
 def _source(pattern: PatternTerm) -> str:
