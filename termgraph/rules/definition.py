@@ -188,7 +188,7 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
     made.lhs = flat_pattern(bare)
     made.goals = with_parts(made.lhs, made.rhs, (*made.typed, *map(as_call, made.goals)))
     try:
-        refuse_kinds("the right side", made.rhs)
+        refuse_kinds(made.rhs, *[a for g in made.goals if isinstance(g, GoalCall) for a in g.args])
         _check(made, short)
     except RuleError as err:
         raise RuleError(f"rule {made.name!r} at {made.where}: {err}") from None

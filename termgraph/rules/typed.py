@@ -82,14 +82,13 @@ def _bare(p: PatternTerm, calls: list[tuple[Goal, Any, Any]]) -> Any:
     return p if args == p.args else mk(p.op, args)
 
 
-def refuse_kinds(where: str, p: PatternTerm) -> None:
+def refuse_kinds(*others: Any) -> None:
     """RuleError if kinds are said anywhere but on the left side."""
-    if p.__class__ is not Term:
-        return
-    if isinstance(p.op, _Kinds):
-        raise RuleError(f"{where} {pattern_text(p.args[0])}{p.op.name}: kinds stand on the left side")
-    for a in p.args:
-        refuse_kinds(where, a)
+    for p in others:
+        if p.__class__ is Term:
+            if isinstance(p.op, _Kinds):
+                raise RuleError(f"{pattern_text(p.args[0])}{p.op.name}: kinds stand on the left side, not elsewhere")
+            refuse_kinds(*p.args)
 
 
 def kind_texts(call: GoalCall) -> tuple[str, str]:

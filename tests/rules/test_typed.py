@@ -18,6 +18,7 @@ from termgraph.rules import (
     positive,
     rule,
     ruleset,
+    same_type,
     seg,
     this,
 )
@@ -89,6 +90,12 @@ def test_kinds_stand_on_the_left():
         @ruleset()
         def right(u):
             yield rule("wrong", log(u), u[positive])
+
+    with pytest.raises(RuleError, match="kinds stand on the left side"):
+
+        @ruleset()
+        def beside(u, v):
+            yield rule("wrong", log(u) + v, u, same_type(u[positive], v))
 
 
 def test_values_are_as_they_were():
