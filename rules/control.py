@@ -31,8 +31,7 @@ def control(c, x, y, z, k: Constant, xs: seg, ys: seg, ns: seg, e: param, m: par
     yield rule("check_nothing",  check(x, error=e, message=m),                   x)
     yield rule("check_twice",    check(check(x, *xs, error=e, message=m), *xs, error=e, message=m),
                                  check(x, *xs, error=e, message=m))
-    yield rule("required_true",  required(x, k, message=m),                      x,
-                                 nonzero(k))
+    yield rule("required_true",  required(x, k[nonzero], message=m),             x)
 
     # promises about shapes
     yield rule("specify_known",  specify_shape(x, *ns, known=w, told=m),         x,

@@ -11,6 +11,7 @@ import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.rules.kinds import GUARDS, Guard
+from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, eye
 from termgraph.terms.term import Const
@@ -64,7 +65,7 @@ def ascending(j: Any, k: Any) -> bool:
     return _are_real(j, k) and bool(j.scalar <= k.scalar)
 
 
-@goal("i", fact=True, kind=True)
+@goal("i", fact=True, kind=True, worth=lambda k: k.op is CONST)
 def below_zero(k: AnyTerm) -> bool:
     """A number below zero whose negative is above zero."""
     if not isinstance(k, Const) or not isinstance(k.scalar, (int, float)) or isinstance(k.scalar, bool):
