@@ -5,6 +5,7 @@ ranges prove, and that the mode UNSAFE takes on trust. A division by 0 gives 0.
 """
 
 from termgraph.rules import (
+    Float,
     Integer,
     Uniform,
     apart,
@@ -26,8 +27,10 @@ from termgraph.terms.ops.assume import between
 from termgraph.terms.ops.elementwise import (
     bitwise_and,
     clip,
+    copysign,
     eq,
     floor_div,
+    fmod,
     ge,
     gt,
     le,
@@ -38,6 +41,7 @@ from termgraph.terms.ops.elementwise import (
     mod,
     neq,
     right_shift,
+    trunc,
 )
 
 Number = Uniform & Integer
@@ -150,3 +154,9 @@ def order(i: Integer, j: Integer, k: Integer, c: Number, d: Number, h: head[lt, 
 def ranges(i: Integer, j: Integer, k: Integer):
     # all has been asked that the range can tell
     yield rule("told",           between(i, j, k),               i)
+
+
+@ruleset("specialize")
+def whole_parts(x: Float):
+    # vectors of it, without a division; the sign of a zero is that of x
+    yield rule("behind_the_point", fmod(x, 1),                   copysign(x - trunc(x), x))

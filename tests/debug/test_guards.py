@@ -10,7 +10,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.compile import road
-from termgraph.debug import BadInPlace, BadOutput, BadRewrite, NanGuardError
+from termgraph.debug import BadInPlace, BadOutput, BadRewrite, NanGuardError, checked
 from termgraph.debug.nanguard import first_bad
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul
@@ -296,3 +296,29 @@ def test_debug_mode_compares_compiled_kernels_with_the_meaning(monkeypatch):
     assert [i.op.kind for i in wrong.vm.program.instructions] == ["kernel"]
     with pytest.raises(BadOutput, match=r"(?s)test_guards.py.*differs from the NumPy meaning of add\("):
         wrong([0.5, 1.0])
+
+
+def test_debug_mode_knows_what_rounds_on_the_way(rng):
+    """Sums in 16 bits of which a wider result is made, and steps of which each carries on what the last one rounded."""
+    w, h = T.vector("w", dtype="float16"), T.vector("h", dtype="float16")
+    cost = T.cast((w * h).sum(), "float32") ** 2
+    f = tg.function([w, h], [cost, tg.grad(cost, w)], mode=checked.DebugMode(linker="auto"))
+    for _ in range(20):
+        f(*rng.normal(size=(2, 9)).astype("float16"))
+    x = T.dvector("x")
+    chaos, _ = tg.loop(lambda c, _: (3.9 * c * (1 - c) + 1e-9 * T.sin(c).sum(), None), x, length=30)
+    f = tg.function([x], chaos, mode=checked.DebugMode(linker="auto"))
+    for _ in range(5):
+        f(rng.uniform(0.1, 0.9, 8))
+
+
+def test_debug_mode_still_sees_a_wrong_step(monkeypatch):
+    x = T.dvector("x")
+    out, _ = tg.loop(lambda c, _: (T.tanh(c) + 1, None), x, length=3)
+    f = tg.function([x], out, mode=checked.DebugMode(linker="auto"))
+    agree = checked.DebugMode.agree
+    monkeypatch.setattr(
+        checked.DebugMode, "agree", lambda self, t, a, b, *ways: agree(self, t, a, np.asarray(b) + 1e-5, *ways)
+    )
+    with pytest.raises(BadOutput):
+        f([0.5, -0.5])

@@ -216,3 +216,17 @@ def test_an_interruption_changes_all_or_nothing(monkeypatch):
     finally:
         signal.signal(signal.SIGALRM, former)
     assert len(states) > 1  # how many were interrupted depends on the machine
+
+
+@pytest.mark.parametrize("mode", ["auto", "py"])
+def test_a_loop_that_updates_one_variable_and_copies_another_stays_before_what_is_set_there(mode):
+    """The copy of `b` is in the loop that adds 1 to `a`, which is written in place: late, but not later than `b[i]`."""
+    a, b = tg.shared(np.zeros(3), name="a"), tg.shared(np.zeros(3), name="b")
+    i = T.lscalar("i")
+    updates = [(a, a + 1), (b, T.set_subtensor(b[i], 5.0))]
+    f = tg.function([i], a[i], updates=updates, mode=tg.Mode(linker=mode))
+    assert f(0) == 0.0
+    with pytest.raises(IndexError):
+        f(7)
+    assert f(2) == 1.0
+    assert [v.get_value().tolist() for v in (a, b)] == [[2.0] * 3, [5.0, 0.0, 5.0]]

@@ -59,8 +59,10 @@ def _candidate(uses: Uses, old: Buf, new: Buf, alone: bool = True) -> InPlace | 
     if len(writers) != (2 if copy else 1):
         return None
     node = writers[-1]
-    read_later = any(n is not node for b in writes(node) for n in uses.readers.get(b, ()))
-    return None if read_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
+    written = writes(node)  # of several variables, where loops were joined
+    read_later = any(n is not node for b in written for n in uses.readers.get(b, ()))
+    written_later = any(uses.writers[b][-1] is not node for b in written)
+    return None if read_later or written_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
 
 
 def _cannot_fail(node: Node) -> bool:

@@ -113,16 +113,33 @@ _FLOAT = {
     next = a == b ? b : next;
     return a != a || b != b ? a + b : next;
 }}""",
-    # Beyond these exponents nothing is left, or everything is infinite.
-    "ldexp": """{T} tg_ldexp_{N}({T} x, int64_t n)
+    # By the bits of the exponent, in vectors. Twice a factor may be needed before the last one; those for small results
+    # leave all digits beside the last factor, which alone rounds. Further ones change nothing.
+    "ldexp": """{T} tg_ldexp_{N}({T} x, int64_t by)
 {{
-    return ldexp{S}(x, n > 5000 ? 5000 : n < -5000 ? -5000 : (int)n);
+    enum {{ DIGITS = sizeof({T}) == 8 ? 52 : 23, MOST = sizeof({T}) == 8 ? 1023 : 127, LESS = MOST - 1 - DIGITS - 1 }};
+    const {T} up = sizeof({T}) == 8 ? ({T})0x1p1023 : ({T})0x1p127;
+    const {T} down = sizeof({T}) == 8 ? ({T})0x1p-969 : ({T})0x1p-102;
+    int{W}_t n = by > 4 * MOST ? 4 * MOST : by < -4 * MOST ? -4 * MOST : by;
+    for (int k = 0; k < 2; k++) {{
+        x *= n > MOST ? up : n < 1 - MOST ? down : 1;
+        n -= n > MOST ? MOST : n < 1 - MOST ? -LESS : 0;
+    }}
+    n = n > MOST ? MOST : n < 1 - MOST ? 1 - MOST : n;
+    n = (n + MOST) << DIGITS;
+    {T} factor;
+    __builtin_memcpy(&factor, &n, sizeof(n));
+    return x * factor;
 }}""",
     "frexp_exponent": """int32_t tg_frexp_exponent_{N}({T} x)
 {{
-    int n = 0;
-    frexp{S}(x - x == 0 ? x : 0, &n);
-    return n;
+    enum {{ DIGITS = sizeof({T}) == 8 ? 52 : 23, MOST = sizeof({T}) == 8 ? 1023 : 127 }};
+    const {T} y = fabs{S}(x), least = sizeof({T}) == 8 ? ({T})0x1p-1022 : ({T})0x1p-126;
+    const {T} z = y < least ? y * (sizeof({T}) == 8 ? ({T})0x1p54 : ({T})0x1p25) : y;
+    int{W}_t bits;
+    __builtin_memcpy(&bits, &z, sizeof(z));
+    bits = (bits >> DIGITS) - (MOST - 1) - (y < least ? DIGITS + 2 : 0);
+    return y > 0 && y < __builtin_inf{S}() ? (int32_t)bits : 0;
 }}""",
     # Large and small numbers are moved to where squares are exact enough: at most 0.9 ulps, in vectors anywhere.
     "hypot": """{T} tg_hypot_{N}({T} a, {T} b)
