@@ -65,7 +65,11 @@ def ascending(j: Any, k: Any) -> bool:
     return _are_real(j, k) and bool(j.scalar <= k.scalar)
 
 
-@goal("i", fact=True, kind=True, worth=lambda k: k.op is CONST)
+def _is_constant(k: AnyTerm) -> bool:
+    return k.op is CONST
+
+
+@goal("i", fact=True, kind=True, worth=_is_constant)  # named: images of rules keep functions by their names
 def below_zero(k: AnyTerm) -> bool:
     """A number below zero whose negative is above zero."""
     if not isinstance(k, Const) or not isinstance(k.scalar, (int, float)) or isinstance(k.scalar, bool):

@@ -252,7 +252,6 @@ NEGATION = [
     ("negation.sums", (i + j) - (i + k), j - k),
     ("negation.not_plus_one", ~i + 1, -i),
     ("negation.floor_div_one", i // 1, i),
-    ("whole_parts.behind_the_point", T.fmod(x, 1), T.copysign(x - T.trunc(x), x)),
     ("negation.mod_one", i % 1, 0),
     ("negation.mod_mod", (i % j) % j, i % j),
 ]

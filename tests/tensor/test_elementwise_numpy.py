@@ -378,3 +378,10 @@ def test_refusals_name_the_function_and_the_dtypes():
         T.floor(T.zvector())
     with pytest.raises(TypeError, match="unsupported dtype 'float128'"):
         T.cast(T.dvector(), "float128")
+
+
+def test_what_is_behind_the_point_is_not_divided():
+    x = T.dvector("x")
+    f = tg.function([x], [T.fmod(x, 1), T.fmod(x, 2)], mode=tg.Mode(linker="py"))
+    assert str(f.stage("place")).count("fmod") == 1
+    np.testing.assert_array_equal(f([-2.5, np.inf, 3.0])[0], [-0.5, np.nan, 0.0])
