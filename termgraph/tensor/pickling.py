@@ -1,10 +1,11 @@
-"""Pickling of variables, flat: the depth of the graph does not matter.
+"""Pickling and deep copies of variables, flat: the depth of the graph does not matter.
 
 Inputs and constants travel as themselves, so that one pickle keeps them shared; interior variables travel as records.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.trace import frames_of
@@ -91,6 +92,32 @@ def _outputs(op: Op, operands: list, outputs: list) -> list:
     return variables
 
 
+def deep_copied(v: Variable, memo: dict) -> Variable:
+    """`copy.deepcopy(v)`: what depends on shared variables depends on their copies; the rest stays as it is."""
+    if v._owner is None:
+        return v
+    order, _ = _ancestors(v)
+    made: dict[int, Variable] = {id(u): copy.deepcopy(u, memo) for u in order if u._owner is None}
+    for node in _nodes(order):
+        _copy_node(node, made, memo)
+    return made[id(v)]
+
+
+def _copy_node(node: Any, made: dict[int, Variable], memo: dict) -> None:
+    operands = [made[id(i)] for i in node.inputs]
+    if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+        made.update({id(o): o for o in node.outputs})
+    elif id(node) in memo:
+        made.update({id(o): memo[id(o)] for o in node.outputs})
+    else:
+        memo[id(node)] = node
+        records = [(i, o.name, None, o.site) for i, o in enumerate(node.outputs)]
+        for old, new in zip(node.outputs, _outputs(node.op, operands, records), strict=True):
+            new.name = old.name
+            _restore_tags(new, _tags(old))
+            made[id(old)] = memo[id(old)] = new
+
+
 def _restore_tags(v: Variable, tags: dict | None) -> None:
     if tags:
         vars(v.tag).update(tags)
@@ -101,3 +128,4 @@ def _reduced(v: Variable) -> tuple:
 
 
 Variable.__reduce__ = _reduced  # type: ignore[assignment]
+Variable.__deepcopy__ = deep_copied  # type: ignore[assignment]

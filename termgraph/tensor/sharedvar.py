@@ -291,6 +291,8 @@ def clone_shared(v: Any, memo: dict) -> Any:
         container = Container(c.type, _copied(c.storage[0]), c.name, c.strict, c.allow_downcast, c.readonly)
         container.target = c.target
         new = memo[id(v)] = on_container(container, v.name, v.site)
+        # an expression of this very variable, so the copy has to be known by then
+        new._default_update = copy.deepcopy(v._default_update, memo)
     return new
 
 

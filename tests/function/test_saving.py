@@ -99,6 +99,32 @@ def test_deepcopy_copies_shared_values():
     assert copy.copy(f).get_shared() == [w]
 
 
+def test_deepcopy_of_expressions_follows_their_shared_variables():
+    w = tg.shared(np.arange(3.0), "w")
+    y = T.exp(w * 2) + v
+    values, vectors = T.linalg.eigh(T.outer(w, w))
+    kept = T.exp(v)
+    model = copy.deepcopy({"y": y, "w": w, "values": values, "vectors": vectors, "kept": kept, "v": v})
+    model["w"].set_value(np.zeros(3))
+    assert model["y"].eval({v: np.zeros(3)}).tolist() == [1, 1, 1] and w.get_value().tolist() == [0, 1, 2]
+    assert model["values"].owner is model["vectors"].owner and model["values"].eval().tolist() == [0, 0, 0]
+    assert model["kept"] is kept and model["v"] is v  # no state, nothing to copy
+
+
+def test_deepcopy_keeps_default_updates():
+    n = tg.shared(0, "n")
+    n.default_update = n + 1
+    stream = T.random.RandomStream(seed=5)
+    draw = stream.normal(size=2)
+    n2, stream2, draw2 = copy.deepcopy((n, stream, draw))
+    count, drawn = tg.function([], n2), tg.function([], draw2)
+    assert [int(count()) for _ in range(3)] == [0, 1, 2] and n.get_value() == 0
+    first, second = drawn(), drawn()
+    assert (first != second).all() and (tg.function([], draw)() == first).all()
+    stream2.seed(5)
+    assert (drawn() == first).all()
+
+
 def everything():
     w = tg.shared(np.arange(3.0), "w")
     scale = tg.shared(2.0, "scale")
