@@ -288,7 +288,7 @@ def roll(x: TensorLike, shift: Any, axis: AxisLike = None) -> TensorVariable:
     if len(axes) != len(shifts):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     for s, a in zip(shifts, axes, strict=True):
-        x = _roll_one(x, s if hasattr(s, "term") else int(s), normal_axis(a, x.ndim))
+        x = _roll_one(x, as_length(s, "roll: shift"), normal_axis(a, x.ndim))
     return x
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.tensor.elsewhere import FUNCTIONS
+
 if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
@@ -28,6 +30,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: TensorVariable
         raise TypeError(f"NumPy's {name}{how} does not take symbolic variables; use the functions of termgraph.tensor")
     if name in _IDENTITY:
         return _IDENTITY[name]
+    if name == "divmod":
+        return _found("floor_divide", "numpy")(*inputs), _found("mod", "numpy")(*inputs)
     return _found(name, "numpy")(*inputs)
 
 
@@ -42,9 +46,11 @@ def _found(name: str, module: str) -> Callable:
     home = getattr(language, place) if place else language
     found = getattr(home, name, None) if place is not None else None
     if not callable(found):
+        instead = FUNCTIONS.get(name) if place == "" else None
+        hint = f"write {instead}, " if instead else ""
         raise TypeError(
             f"NumPy's {name} does not take symbolic variables, and termgraph.tensor has no function of this name; "
-            "give the variable a value with .eval({...}), or wrap the computation with tg.as_op"
+            f"{hint}give the variable a value with .eval({{...}}), or wrap the computation with tg.as_op"
         )
     return found
 

@@ -75,36 +75,20 @@ def _divmod(self: Any, other: object) -> tuple:
     return self // other, self % other
 
 
+def _rdivmod(self: Any, other: object) -> tuple:
+    return other // self, other % self
+
+
 def _refuse_bool(self: Any) -> bool:
-    """Truth of a comparison is a mistake; anything else is true, as in Theano."""
-    if self.term.op.name in _UNDECIDED:
+    """Truth of a comparison, or of what was made of some, is a mistake; anything else is true, as in Theano."""
+    if self.type.dtype == "bool" and self.term.args:
         raise TypeError(
-            "the truth of a symbolic comparison is not known while building the graph; "
+            "the truth of a symbolic condition is not known while building the graph; "
             "use T.switch(cond, a, b) or ifelse(cond, a, b) to choose, and & | ~ to combine conditions"
         )
     return True
 
 
-_UNDECIDED = frozenset(
-    [
-        "lt",
-        "gt",
-        "le",
-        "ge",
-        "eq",
-        "neq",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-        "all",
-        "any",
-    ]
-)
 _POW = _binary(ew.pow_)
 
 
@@ -149,7 +133,7 @@ def install() -> None:
     for name, op in {"neg": ew.neg, "abs": ew.abs_, "invert": ew.invert}.items():
         methods[f"__{name}__"] = _unary(op)
     methods["__pos__"] = lambda self: self
-    methods["__divmod__"] = _divmod
+    methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
     methods["__bool__"] = _refuse_bool
     methods["__iter__"], methods["__len__"] = _no_iteration, _no_len
     methods["__float__"], methods["__int__"] = _no_conversion("float"), _no_conversion("int")

@@ -28,6 +28,7 @@ from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
+from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,13 +97,19 @@ def _picked(ordered: TensorVariable, places: TensorVariable) -> TensorVariable:
     return reshape(flat, lengths(places))
 
 
-def _numbers_and_shares(a: TensorLike, q: TensorLike, method: str) -> tuple[TensorVariable, TensorVariable]:
+def _numbers_and_shares(
+    a: TensorLike, q: TensorLike, method: str, most: int = 1
+) -> tuple[TensorVariable, TensorVariable]:
+    """Both as tensors; ValueError where constant shares are not from 0 to `most`."""
     if method not in METHODS_OF_QUANTILES:
         raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
     a = as_tensor(a)
     if isinstance(q, (int, float)):
         q = np.asarray(q, a.dtype if a.type.kind == "f" else "float64")
-    return a, as_tensor(q)
+    q = as_tensor(q)
+    if isinstance(q.term, Const) and not ((q.term.value >= 0) & (q.term.value <= most)).all():
+        raise ValueError(f"{'quantile' if most == 1 else 'percentile'}: q must be from 0 to {most}, got {q.term.value}")
+    return a, q
 
 
 def _ordered(a: TensorVariable, axes: Sequence[int]) -> tuple[TensorVariable, Any]:
@@ -159,7 +166,7 @@ def percentile(
     >>> T.percentile([1.0, 2.0, 3.0, 4.0], 50).eval()
     array(2.5)
     """
-    a, q = _numbers_and_shares(a, q, method)
+    a, q = _numbers_and_shares(a, q, method, 100)
     return quantile(a, ew.true_div(q, 100), axis, method, keepdims)
 
 
@@ -173,7 +180,7 @@ def nanpercentile(
     >>> T.nanpercentile([1.0, T.nan, 2.0], 50).eval()
     array(1.5)
     """
-    a, q = _numbers_and_shares(a, q, method)
+    a, q = _numbers_and_shares(a, q, method, 100)
     return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims)
 
 
@@ -213,11 +220,10 @@ def histogram(
     a = ravel(as_tensor(a))
     edges = _edges(a, bins, range) if isinstance(bins, int) else as_tensor(bins)
     n = length(edges, 0) - 1
-    value = cast(a, edges.dtype) if a.type.kind in "biu" else a
-    place = searchsorted(edges, cast(value, edges.dtype), side="right") - 1
-    place = ew.switch(ew.eq(value, edges[-1]), n - 1, place)
+    place = searchsorted(edges, a, side="right") - 1  # in the wider of the two dtypes: edges may be whole numbers
+    place = ew.switch(ew.eq(a, edges[-1]), n - 1, place)
     inside = ew.logical_and(ew.ge(place, 0), ew.lt(place, n))
-    inside = ew.logical_and(inside, ew.eq(value, value))
+    inside = ew.logical_and(inside, ew.eq(a, a))
     counted = cast(inside, "int64") if weights is None else ew.switch(inside, ravel(as_tensor(weights)), 0)
     counts = inc_subtensor(zeros(n, dtype=counted.dtype)[ew.clip(place, 0, n - 1)], counted)
     if density:

@@ -14,6 +14,8 @@ FUNCTIONS = {
     "stack": lambda v: np.stack([v, v]),
     "einsum": lambda v: np.einsum("i,i->", v, v), "clip": lambda v: np.clip(v, 1, 2), "argmax": np.argmax,
     "sort": np.sort, "cumsum": np.cumsum, "reshape": lambda v: np.reshape(v, (3, 1)),
+    "quotient": lambda v: divmod(A, v)[0], "rest": lambda v: np.divmod(v, A - 2)[1],
+    "number's rest": lambda v: divmod(7, v)[1],
     "norm": np.linalg.norm, "fft": np.fft.fft, "unwrap": np.unwrap, "put in": lambda v: np.insert(v, 1, 9),
     "small types": lambda v: np.float32(2) ** v, "two results": lambda v: np.maximum(v, 2) + np.minimum(v, 2),
 }  # fmt: skip
@@ -40,6 +42,8 @@ def test_what_there_is_not_is_said():
     v = T.dvector("v")
     with pytest.raises(TypeError, match="NumPy's trim_zeros does not take symbolic variables.*eval"):
         np.trim_zeros(v)
+    with pytest.raises(TypeError, match=r"NumPy's array_equal does not.*write T\.all\(T\.eq\(x, y\)\), give"):
+        np.array_equal(v, v)
     with pytest.raises(TypeError, match=r"add\.reduce does not take"):
         np.add.reduce(v)
     with pytest.raises(TypeError, match="exp with where= does not take"):

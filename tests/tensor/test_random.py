@@ -448,6 +448,18 @@ def test_draws_in_a_loop_differ_from_step_to_step():
     assert len(np.unique([f(), f()])) == 16
 
 
+def test_probabilities_of_choice_are_as_many_as_elements():
+    p, n, a = T.dvector("p"), T.lscalar("n"), T.dvector("a")
+    rng = T.random.RandomStream(1)
+    for mode in (None, tg.Mode(linker="py")):
+        f = tg.function([p, n, a], [rng.choice(n, 20, p=p), rng.choice(a, 20, p=p)], mode=mode)
+        places, elements = f([0.5, 0.5], 2, [7.0, 8.0])
+        assert set(places.tolist()) == {0, 1} and set(elements.tolist()) == {7, 8}
+        for wrong in ((3, [7.0, 8.0]), (2, [7.0, 8.0, 9.0])):
+            with pytest.raises(ValueError, match="promised"):
+                f([0.5, 0.5], *wrong)
+
+
 def test_parameters_that_no_distribution_has_are_refused():
     rng = T.random.RandomStream(1)
     for draw, message in {
@@ -470,6 +482,13 @@ def test_parameters_that_no_distribution_has_are_refused():
         lambda: rng.choice(3, p=[0.5, np.nan, 0.5]): "choice: p must be from 0 to 1",
         lambda: rng.choice(3, p=[0.5, 0.1, 0.1]): r"choice: p must sum to 1, but sums to 0.7; write p / p.sum\(\)",
         lambda: rng.choice(3, p=[0.5, 0.9, 0.1], replace=False): "choice: p must sum to 1, but sums to 1.5",
+        lambda: rng.choice(3, p=[0.5, 0.5]): "choice: p has 2 probabilities, but there are 3 elements",
+        lambda: rng.choice([1.0, 2.0], p=[0.2, 0.3, 0.5]): "choice: p has 3 probabilities, but there are 2 elements",
+        lambda: rng.choice(2, p=[[0.5, 0.5]]): "choice: p must have one dimension, got 2",
+        lambda: rng.choice(
+            4, 3, False, [0, 0.5, 0.5, 0]
+        ): "3 different elements were asked for, but p is above 0 for 2 only",
+        lambda: rng.normal(size=(2, -1)): "size: a length must not be negative",
         lambda: rng.multinomial(5, [0.5, 0.1, 0.1]): "multinomial: pvals must sum to 1",
         lambda: rng.multinomial(50, [[0.5, 0.5], [1.5, -0.5]]): "multinomial: pvals must be from 0 to 1",
         lambda: T.random.RandomStreams(1).normal((2,), 0.0, -1.0): "normal: scale must not be negative",

@@ -407,6 +407,12 @@ def test_flip_roll_and_turn(x, data):
         check(lambda v: T.rot90(v, k, (1, 0)), lambda a: np.rot90(a, k, (1, 0)), x)
 
 
+def test_roll_by_a_fraction_is_refused():
+    for shift in (1.5, T.dscalar("s")):
+        with pytest.raises(TypeError, match="roll: shift must be an integer"):
+            T.roll(T.dvector(), shift)
+
+
 # ---------------------------------------------------------------------- padding
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp"])
 @given(x=arrays(("float64", "int16"), min_dims=1, max_dims=2, min_side=1, finite=True), data=st.data())

@@ -47,6 +47,15 @@ def test_percentiles():
         same([T.percentile(C(x), 30), T.percentile(C(x), [30, 40])], [np.percentile(x, 30), np.percentile(x, [30, 40])])
     with pytest.raises(ValueError, match="method must be one of linear"):
         T.quantile(C(X), 0.5, method="median")
+    for draw in (
+        lambda: T.percentile(C(X), [30, 120]),
+        lambda: T.nanpercentile(C(X), -1),
+        lambda: T.nanpercentile(C(X), np.nan),
+    ):
+        with pytest.raises(ValueError, match="percentile: q must be from 0 to 100"):
+            draw()
+    with pytest.raises(ValueError, match=r"quantile: q must be from 0 to 1, got 1\.5"):
+        T.quantile(C(X), 1.5)
 
 
 def test_histograms():
@@ -55,6 +64,16 @@ def test_histograms():
         same(T.histogram(C(X), **options), np.histogram(X, **options))
     for x in (np.arange(9), np.ones(3)):
         same(T.histogram(C(x), 3), np.histogram(x, 3))
+
+
+@pytest.mark.parametrize(
+    "edges", [[-2, 0, 1, 3], [-2.5, 0.1, 1, 3], np.array([0, 1, 2], "uint8"), np.array([-1, 0.1], "float32")]
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "uint64", "bool"])
+def test_histograms_of_other_dtypes_than_the_edges(edges, dtype):
+    values = np.array([2.041, -2.556, 0.418, -0.568, 0.1, -0.216, 3.0, 1.999])
+    values = (values if np.dtype(dtype).kind in "fi" else abs(values)).astype(dtype)
+    same(T.histogram(C(values), edges), np.histogram(values, edges))
 
 
 def test_correlations():

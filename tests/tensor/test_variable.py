@@ -130,6 +130,23 @@ def test_truth_of_a_comparison_is_refused():
             pass
 
 
+def test_truth_of_what_is_made_of_comparisons_is_refused():
+    x, y, b = T.dscalar("x"), T.dscalar("y"), T.scalar("b", dtype="bool")
+    conditions = [
+        ~(x > 0),
+        (x > 0) & (y > 0),
+        (x > 0) | b,
+        (x > 0) ^ b,
+        T.isin(x, [1, 2]),
+        T.isclose(x, y),
+        T.switch(b, x > 0, b),
+    ]
+    for condition in [*conditions, (T.dvector() > 0)[0], T.minimum(b, x > 0), T.cast(x, "bool")]:
+        with pytest.raises(TypeError, match="truth of a symbolic condition"):
+            bool(condition)
+    assert bool(b) and bool(termgraph.shared(False)) and bool(x - y)  # as in Theano's programs: `if not input`
+
+
 def test_traces_name_the_line_that_made_the_variable():
     x = T.dvector("x")
     y = x + 1
