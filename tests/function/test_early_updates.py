@@ -230,3 +230,27 @@ def test_a_loop_that_updates_one_variable_and_copies_another_stays_before_what_i
         f(7)
     assert f(2) == 1.0
     assert [v.get_value().tolist() for v in (a, b)] == [[2.0] * 3, [5.0, 0.0, 5.0]]
+
+
+@pytest.mark.parametrize("outputs", [0, 1, 2])
+@pytest.mark.parametrize("written", ["element", "rows", "added"])
+def test_updates_computed_together_of_which_one_is_written_to_again(outputs, written):
+    """The statement that computes both may not wait until the end: an element of one is set after it."""
+    n = 9
+    x = T.tensor("x", dtype="float64", shape=(n,))
+    turned, changed = tg.shared(np.zeros(n), name="turned"), tg.shared(np.zeros(n), name="changed")
+    first = T.tanh(x[0])
+    y = T.stack([first] + [T.tanh(first + x[i]) for i in range(1, n)])
+    new = {
+        "element": lambda: T.set_subtensor(y[4], y[0] * 2),
+        "rows": lambda: T.set_subtensor(y[2:5], x[:3]),
+        "added": lambda: T.inc_subtensor(y[4], y[0]),
+    }[written]()
+    updates = [(turned, x[::-1]), (changed, new)]
+    values = np.linspace(-1, 2, n)
+    want = tg.function([x], new, mode=tg.Mode(linker="py"))(values)
+    f = tg.function([x], [T.zeros_like(turned), T.exp(x)][:outputs], updates=updates, mode=tg.Mode(linker="c"))
+    for _ in range(2):
+        f(values)
+        np.testing.assert_allclose(changed.get_value(), want, rtol=1e-14)
+        np.testing.assert_array_equal(turned.get_value(), values[::-1])
