@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph._arguments import named
 from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
+from termgraph.tensor.chances import refuse_too_many, weights
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import as_lengths
 from termgraph.tensor.linalg import cholesky
@@ -291,8 +292,8 @@ class Distributions:
         a = as_tensor(a)
         n = a if a.type.ndim == 0 else a.shape[0]
         count = _product(_lengths(size, ()))
-        _refuse_too_many(a, count, replace)
-        p = None if p is None else _weights(_probabilities("choice", "p", p), a, 0 if replace else count)
+        refuse_too_many(a, count, replace)
+        p = None if p is None else weights(_probabilities("choice", "p", p), a, 0 if replace else count)
         if replace:
             picked = self._below(n, size) if p is None else self._by_probability(p, size)
         elif p is not None:
@@ -356,42 +357,6 @@ def _checked_width(low: TensorVariable, high: TensorVariable, dtype: str) -> Ten
             raise ValueError(f"integers from {known[0].min()} to {known[1].max() - 1} do not fit in {dtype}")
         return high - low
     return required(high - low, low < high, message=message)
-
-
-def _known_count(a: TensorVariable) -> int | None:
-    """How many elements `choice` has to choose from, None where it is not known yet."""
-    if a.type.ndim:
-        return a.type.shape[0]
-    return a.term.value.item() if isinstance(a.term, Const) else None
-
-
-def _weights(p: TensorVariable, a: TensorVariable, different: Any) -> TensorVariable:
-    """Probabilities of choice, one for each element; ValueError if fewer than so many `different` ones are above 0."""
-    n = _known_count(a)
-    if p.type.ndim != 1:
-        raise ValueError(f"choice: p must have one dimension, got {p.type.ndim}")
-    if n is not None and p.type.shape[0] not in (None, n):
-        raise ValueError(f"choice: p has {p.type.shape[0]} probabilities, but there are {n} elements to choose from")
-    if isinstance(p.term, Const) and isinstance(different, int):
-        possible = np.count_nonzero(p.term.value)
-        if possible < different:
-            raise ValueError(
-                f"choice: {different} different elements were asked for, but p is above 0 for {possible} only"
-            )
-    if n is not None and p.type.shape[0] == n:
-        return p
-    return shaping.specify_shape(p, (a if a.type.ndim == 0 else a.shape[0],))
-
-
-def _refuse_too_many(a: TensorVariable, count: int, replace: bool) -> None:
-    """ValueError if so many elements cannot be chosen, as far as lengths are known."""
-    n = _known_count(a)
-    if n is None or not isinstance(count, int):
-        return
-    if n < 1 and count:
-        raise ValueError("choice: there is nothing to choose from")
-    if not replace and count > n:
-        raise ValueError(f"choice: {count} different elements of {n} were asked for; use replace=True")
 
 
 def _fits(least: int, greatest: Any, info: Any) -> bool:

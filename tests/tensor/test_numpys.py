@@ -14,7 +14,7 @@ FUNCTIONS = {
     "stack": lambda v: np.stack([v, v]),
     "einsum": lambda v: np.einsum("i,i->", v, v), "clip": lambda v: np.clip(v, 1, 2), "argmax": np.argmax,
     "sort": np.sort, "cumsum": np.cumsum, "reshape": lambda v: np.reshape(v, (3, 1)),
-    "quotient": lambda v: divmod(A, v)[0], "rest": lambda v: np.divmod(v, A - 2)[1],
+    "quotient": lambda v: divmod(A, v)[0], "rest": lambda v: np.divmod(v, A / 3)[1],
     "number's rest": lambda v: divmod(7, v)[1],
     "norm": np.linalg.norm, "fft": np.fft.fft, "unwrap": np.unwrap, "put in": lambda v: np.insert(v, 1, 9),
     "small types": lambda v: np.float32(2) ** v, "two results": lambda v: np.maximum(v, 2) + np.minimum(v, 2),
