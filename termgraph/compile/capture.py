@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from termgraph._records import record
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.display_names import apply_text
+from termgraph.tensor.origins import differentiated
 from termgraph.tensor.sharedvar import compatible, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
@@ -24,10 +26,24 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 
+@record(frozen=True)
+class Passes:
+    """Which results are made without gradients (`forward`, numbers of roots), and `present` lengths of arguments.
+
+    From the root of number `count` on roots are no results: costs, of which only the gradients are asked for. They
+    are rewritten with the others, so that it is known what becomes of them.
+    """
+
+    forward: tuple[int, ...]
+    count: int
+    present: tuple[tuple[int, tuple[int | None, ...]], ...] = ()  # by the number of the argument
+
+
 class Captured:
     """A closed graph: `roots` are terms over `args`, one per input. `lookup(term)` gives the user's name and place.
 
-    `lengths` are those of arguments that hold in all calls, whether or not their types promise them.
+    `lengths` are those of arguments that hold in all calls, whether or not their types promise them. Where it matters
+    what only gradients read, `passes` says it.
     """
 
     def __init__(
@@ -36,8 +52,9 @@ class Captured:
         roots: list[Any],
         sources: Sources | None = None,
         lengths: Mapping[Any, Sequence[int | None]] | None = None,
+        passes: Passes | None = None,
     ) -> None:
-        self.args, self.roots = args, roots
+        self.args, self.roots, self.passes = args, roots, passes
         self.sources = sources
         self.lengths = lengths or {}
 
@@ -53,8 +70,10 @@ class Captured:
         return (None, ()) if self.sources is None else self.sources.lookup(term)
 
 
-def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Mapping[Variable, Any]) -> Captured:
-    """Close the graph of `outputs` over `inputs`, with some variables replaced.
+def capture(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Mapping[Variable, Any], passes: bool = False
+) -> Captured:
+    """Close the graph of `outputs` over `inputs`, with some variables replaced; `passes`: note what was differentiated.
 
     An input may be any variable: what computes it is cut off. MissingInputError if a leaf is left over.
     """
@@ -67,7 +86,25 @@ def capture(inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Map
         replace |= dict(zip(keys, values))  # also of shared variables: what replaces one may mention it
     captured = substitute(roots, replace)
     _refuse_missing(captured, inputs, outputs, givens)
-    return Captured(args, captured, Sources([*outputs, *givens.values()], replace, inputs, args))
+    sources = Sources([*outputs, *givens.values()], replace, inputs, args)
+    if not passes:
+        return Captured(args, captured, sources)
+    roots, found = _with_costs(captured, outputs, replace)
+    return Captured(args, roots, sources, passes=found)
+
+
+def _with_costs(
+    roots: list[Any], variables: Sequence[Variable], replace: Mapping[Any, Any]
+) -> tuple[list[Any], Passes]:
+    """The roots, with those costs behind them that no root without gradients is computed from."""
+    with_gradients, made_from = differentiated(variables)
+    forward = [k for k, backward in enumerate(with_gradients) if not backward]
+    costs = substitute(resolve_bound([v.term for v in made_from]), replace)
+    known = uses([roots[k] for k in forward])
+    more = [t for t in dict.fromkeys(costs) if t.args and t not in known and not free_inputs([t])]
+    below = uses([a for t in more for a in t.args])
+    more = [t for t in more if t not in below]
+    return [*roots, *more], Passes((*forward, *range(len(roots), len(roots) + len(more))), len(roots))
 
 
 def checked_givens(givens: Pairs, inputs: Sequence[Variable], rebuild_strict: bool) -> dict[Variable, Variable]:

@@ -161,7 +161,10 @@ class Compilation:
                 begin = len(self.ledger.entries)
                 again()
                 made = self.ledger.entries[begin:]
-                del self.ledger.entries[begin:]
+                dropped = {e.stage for e in entries}  # after a warm start the graph was rewritten now, too: that stays
+                self.ledger.entries[begin:] = stay = [m for m in made if m.stage not in dropped]
+                for m in stay:
+                    m.late = True
                 for e in entries:
                     e.value = next((m.value for m in made if m.stage == e.stage), None)
 

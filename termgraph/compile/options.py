@@ -25,6 +25,7 @@ class Options:
     linker: str = "py"
     backend: str = "vm"
     memory_limit: int | float | None = None  # bytes of results and temporaries, or a share of what they would be
+    storage: str | None = None  # the dtype of 16 bits in which arrays wait for the backward pass
 
     @property
     def insists(self) -> bool:

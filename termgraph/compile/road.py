@@ -34,6 +34,8 @@ REWRITING = (
 )
 ACCURATE = Stage("accurate", "compile.accurate:accurate")  # for the mode of that name
 
+HALVES = Stage("halves", "compile.halves:halves")  # for functions with `storage=`
+
 PLACE = Stage("place", "compile.placing:place")  # Rewritten -> Placed: what runs where
 
 # A region of the placed graph -> Planned: loops over memory. The same for C and CUDA.
@@ -88,7 +90,8 @@ BACKENDS = {backend.name: backend for backend in (C, CUDA, VM)}
 def rewriting_of(options: Options) -> tuple[Stage, ...]:
     """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
     front = REWRITING if options.rewrites else REWRITING[:1]
-    return (*front[:1], ACCURATE, *front[1:]) if options.accurate else front
+    front = (*front[:1], ACCURATE, *front[1:]) if options.accurate else front
+    return front if options.storage is None else (*front, HALVES)
 
 
 def road_of(options: Options) -> tuple[Stage, ...]:

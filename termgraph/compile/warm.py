@@ -105,7 +105,7 @@ def _parts(work: Compilation, form: tuple, what: str) -> dict[str, Any]:
         "inputs": " ".join([f"{a.type.dtype}{list(a.type.shape)}" for a in work.args]),
         "form": repr(form),
         "mode": f"{options.optimizer} linker={options.linker} strict={options.strict} quick={options.quick} "
-        f"memory={options.memory_limit}",
+        f"memory={options.memory_limit} storage={options.storage} {work.captured.passes or ''}",
         "flags": shipped.flags_text(),
         "termgraph": shipped.files_digest(),
         "versions": shipped.versions(),

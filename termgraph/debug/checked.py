@@ -66,6 +66,7 @@ class DebugMode(Mode):
     """
 
     sees_kernels = True
+    compares = True
 
     def __init__(
         self,

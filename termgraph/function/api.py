@@ -51,6 +51,7 @@ class FunctionOptions(TypedDict, total=False):
     on_unused_input: str | None
     trust_input: bool
     memory_limit: int | float | None
+    storage: str | None
 
 
 # What a call gives follows from the outputs: an array, a list of arrays, a dictionary, nothing.
@@ -87,6 +88,7 @@ def function(
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
     memory_limit: int | float | None = None,
+    storage: str | None = None,
 ) -> Function: ...
 
 
@@ -107,6 +109,7 @@ def function(
     output_keys: Sequence[Any] | None = None,
     trust_input: bool = False,
     memory_limit: int | float | None = None,
+    storage: str | None = None,
 ) -> Any:
     """Compile a function from some variables to others.
 
@@ -115,7 +118,8 @@ def function(
     its name, or tags such as `"-inplace"`. no_default_updates: True, or the shared variables whose `default_update` is
     left out. allow_input_downcast: True converts arguments even with loss, None (default) only Python floats.
     on_unused_input: "raise", "warn" or "ignore". profile: True times every instruction; see `f.profile`. memory_limit:
-    the most bytes a call may hold beside its arguments, or a share of them (0.5: half); see `f.memory`.
+    the most bytes a call may hold beside its arguments, or a share of them (0.5: half); see `f.memory`. storage:
+    "bfloat16" or "float16", in which arrays wait for the backward pass: less memory, rounded gradients.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x, y = T.dscalars("x", "y")
@@ -137,6 +141,8 @@ def function(
     ins += [_shared_in(v, changes) for v in shared]
     if memory_limit is not None:
         mode = get_mode(mode).clone(memory_limit=memory_limit)
+    if storage is not None:
+        mode = get_mode(mode).clone(storage=storage)
     with progress.task(name or "a function"), paused_gc(), orders_kept():
         maker = FunctionMaker(
             ins, outs, mode, accept_inplace, profile=profile, on_unused_input=on_unused_input, output_keys=output_keys,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import warm
@@ -73,6 +74,7 @@ class FunctionMaker:
             check_user_ops(captured)
         self.keeps_updates = True
         self.known = known_at_first(self)
+        captured = entry.value = self._with_present_lengths(captured)
         with ledger.timed("options"):  # finds the compiler, when that is the first time
             options = self.mode.options()
         if fgraph is None and options.backend == "c" and not self.watched():
@@ -99,6 +101,7 @@ class FunctionMaker:
         self.known = known_at_first(self)
         self.profile = Profile(self.name)
         self.profile.rules = state["rules"]
+        work.captured = self._with_present_lengths(work.captured)
         if work.in_c and not self.watched():
             self.work = self.for_lengths(self.known).work
         else:
@@ -116,6 +119,14 @@ class FunctionMaker:
     def _narrowed(self, captured: Captured, known: Shapes) -> Captured:
         """A graph over shared variables of these lengths, if it gains by them; else over variables of their types."""
         return with_lengths(captured, [i.variable.type for i in self.inputs], dict(zip(ordered(self).cells, known)))
+
+    def _with_present_lengths(self, captured: Captured) -> Captured:
+        """Where it matters what arrays are large, what is known of the lengths of shared variables."""
+        if captured.passes is None:
+            return captured
+        present = tuple(zip(ordered(self).cells, self.known))
+        passes = replace(captured.passes, present=present)
+        return Captured(captured.args, captured.roots, captured.sources, captured.lengths, passes)
 
     def for_lengths(self, known: Shapes) -> FunctionMaker:
         """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
@@ -149,7 +160,7 @@ class FunctionMaker:
         self.updated = [item for item in self.inputs if item.update is not None]
         if fgraph is None:
             roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
-            return capture([item.variable for item in self.inputs], roots, givens)
+            return capture([item.variable for item in self.inputs], roots, givens, self.mode.kept_dtype is not None)
         if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):
             raise ValueError(
                 f"the given fgraph has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs; the function has "

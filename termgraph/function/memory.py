@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from termgraph.backends.c.text.timers import TimedPart
 from termgraph.lower.lengths.shapes import OF_ALL
 from termgraph.lower.loops.tree import Call, Compound, Kernel
 from termgraph.lower.lowering import Planned, targets_of
-from termgraph.lower.memory.timeline import MemoryPlan, memory_plan
+from termgraph.lower.memory.timeline import Array, MemoryPlan, in_bytes, memory_plan
+from termgraph.terms.dtypes import numpy_dtype
+from termgraph.terms.ops.barrier import stored_as
 from termgraph.terms.text import one_line
 
 if TYPE_CHECKING:
     from termgraph.function.compiled import Function
+    from termgraph.terms.types import TensorType
 
+# How far a number is from the one of 16 bits that is nearest, as a part of it (float16: from 6e-5 to 65504).
+ROUNDED = {"bfloat16": "2**-8", "float16": "2**-11"}
 WIDE = 60  # characters of what an array holds
 
 
@@ -41,15 +47,36 @@ def memory_of(f: Function, arguments: Sequence[int], cells: Sequence[int], value
     what |= {b: one_line(lowered.outputs[k], WIDE, spelled) for k, b in targets.items()}
     results = [b for b in targets.values() if b not in scheduled.modes]  # others are written over old values
     numbers = lowered.lengths.values
+    whole = {b.name: t.args[0].type for b, t in lowered.statements.stored.items() if t.op.family is stored_as}
     env = _lengths(f, arguments, cells, values, numbers)
     try:
-        return memory_plan(f._title(), steps, names, plan.places, results, what, env)
+        return memory_plan(f._title(), steps, names, plan.places, results, what, env, partial(_kept, f, whole))
     except KeyError as missing:
         symbol = str(missing.args[0])
         k = numbers[symbol][0].index if symbol in numbers else int(symbol[1:].partition("_")[0])
         name, what_is = inputs[k].name or f"argument {k}", "value of" if symbol in numbers else "lengths of"
         known = "is not known" if symbol in numbers else "are not known"
         raise ValueError(f"the {what_is} {name} {known} before a call: memory(...) takes arguments") from None
+
+
+def _kept(f: Function, whole: Mapping[str, TensorType], arrays: Sequence[Array]) -> str:
+    """What `storage=` has changed, with its error; why nothing, if it is asked for."""
+    dtype, passes = f.maker.work.options.storage, f.maker.work.captured.passes
+    if dtype is None or passes is None:
+        return ""
+    kept = [a for a in arrays if a.name in whole]
+    if not kept:
+        backward = any(k not in passes.forward for k in range(passes.count))
+        why = "what its gradients read is small, or needed at once" if backward else "it has no gradients"
+        return f"storage={dtype!r}: no array is kept in 16 bits: {why}"
+    now = sum(a.nbytes for a in kept)
+    before = sum(a.nbytes // numpy_dtype(a.dtype).itemsize * whole[a.name].np_dtype.itemsize for a in kept)
+    masks = sum(a.dtype == "bool" for a in kept)
+    also = f", and {masks} of truth values" if masks else ""
+    return (
+        f"for the gradients {len(kept) - masks} arrays are kept in {dtype}{also}: {in_bytes(now)}, where the arrays "
+        f"themselves are {in_bytes(before)}; an element is off by at most {ROUNDED[dtype]} of its size"
+    )
 
 
 def _lengths(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from termgraph.compile.choose import backend_of
 from termgraph.compile.options import Options
 from termgraph.config import config
+from termgraph.terms.dtypes import HALVES
 
 if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
@@ -74,8 +75,8 @@ class Mode:
     nothing on trust. `accurate=True` first brings each element-wise part into the form that loses fewest bits
     (`tg.accurate`), and implies `strict`, so that it stays. `engine="relational"` has miniKanren find every step of
     rewriting, from the same rules: 8 to 21 times slower, and what the compiled matchers are compared with.
-    `memory_limit` is what `function(memory_limit=...)` says. Modes are values: `including`, `excluding` and
-    `requiring` give new ones.
+    `memory_limit` and `storage` are what `function(memory_limit=..., storage=...)` says. Modes are values:
+    `including`, `excluding` and `requiring` give new ones.
 
     >>> Mode(optimizer="fast_run", linker="py").excluding("inplace")
     Mode(optimizer='+fast_run -inplace', linker='py')
@@ -91,6 +92,7 @@ class Mode:
         engine: str = "compiled",
         accurate: bool = False,
         memory_limit: int | float | None = None,
+        storage: str | None = None,
     ) -> None:
         linker = config.linker if linker is None else linker
         self.linker = _checked_linker(linker)
@@ -99,6 +101,7 @@ class Mode:
         self.strict, self.accurate = bool(strict or accurate), bool(accurate)
         self.name, self.allow_gc = name, allow_gc
         self.engine, self.memory_limit = _checked_engine(engine), checked_limit(memory_limit)
+        self.storage = checked_storage(storage)
         base, include, exclude, require = _parse(config.optimizer if optimizer is None else optimizer)
         self.base = base or config.optimizer
         self.include, self.exclude, self.require = include, exclude, require
@@ -127,10 +130,17 @@ class Mode:
         """Whether compiling fast matters more than running fast: the C compiler is told to do less."""
         return self.base == "fast_compile"
 
+    compares = False  # whether results are compared with those of the graph as it was written: then none is rounded
+
+    @property
+    def kept_dtype(self) -> str | None:
+        """In what dtype arrays wait for the backward pass, if not in their own."""
+        return None if self.compares else self.storage
+
     def options(self) -> Options:
         """What the stages of compiling are told; RuntimeError if this machine lacks what the linker insists on."""
         chosen = self.include, self.exclude, self.rewrites, self.strict, self.engine == "relational", self.quick
-        ends = self.accurate, self.linker, backend_of(self.linker), self.memory_limit
+        ends = self.accurate, self.linker, backend_of(self.linker), self.memory_limit, self.kept_dtype
         return Options(self.tags, *chosen, *ends)
 
     def including(self, *tags: str) -> Mode:
@@ -158,6 +168,8 @@ class Mode:
             _checked_engine(changes["engine"])
         if "memory_limit" in changes:
             checked_limit(changes["memory_limit"])
+        if "storage" in changes:
+            changes["storage"] = checked_storage(changes["storage"])
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> Mode:
@@ -189,6 +201,7 @@ class Mode:
         more = ", strict=True" if self.strict else ""
         more += f", engine={self.engine!r}" if self.engine != "compiled" else ""
         more += f", memory_limit={self.memory_limit!r}" if self.memory_limit is not None else ""
+        more += f", storage={self.storage!r}" if self.storage is not None else ""
         more += ", accurate=True" if self.accurate else ""
         return f"{type(self).__name__}(optimizer={self.optimizer!r}, linker={self.linker!r}{more})"
 
@@ -225,6 +238,13 @@ def checked_limit(limit: int | float | None) -> int | float | None:
             f"memory_limit is a positive number of bytes (int) or a share between 0 and 1 (float), got {limit!r}"
         )
     return limit
+
+
+def checked_storage(storage: str | None) -> str | None:
+    """The name of a dtype of 16 bits, or None."""
+    if storage is not None and storage not in HALVES:
+        raise ValueError(f"storage must be one of {', '.join(map(repr, sorted(HALVES)))}, or None, got {storage!r}")
+    return storage
 
 
 def _words(tags: Iterable[str]) -> tuple[str, ...]:

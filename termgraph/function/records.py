@@ -56,6 +56,7 @@ def _function(w: Writer, f: Function) -> list[Any]:
         "known": [[name, write_site(w, frames)] for name, frames in state["known"]],
         "rules": state["rules"],
         "n_roots": state["n_roots"],
+        "forward": state["forward"],
     }
     for key in ("name", "trust_input", "timed", "mode", "return", "values"):
         fields[key] = w.value(state[key])
@@ -131,18 +132,26 @@ def _check_graph(state: dict[str, Any], args: list[Arg]) -> None:
     inputs, roots, n = state["inputs"], state["roots"], state["n_roots"]
     updated = [item for item in inputs if item["updated"]]
     declared = [type_ for type_, *_ in state["outputs"]] + [item["type"] for item in updated]
-    if type(n) is not int or n != len(declared) or len(roots) != 2 * n + len(state["known"]):
+    costs = len(roots) - 2 * len(declared) - len(state["known"])
+    forward = state.setdefault("forward", None)
+    if type(n) is not int or n != len(declared) or costs < 0 or (costs and forward is None):
         raise BadRecord("a function with another number of results than it declares")
+    if forward is not None and (state["mode"].kept_dtype is None or not _are_numbers(forward, n + costs)):
+        raise BadRecord(f"a function says that its results {forward!r:.60} are made without gradients")
     if len(args) != len(inputs) or len(state["values"]) != len(inputs):
         raise BadRecord(f"a function of {len(inputs)} inputs has {len(args)} arguments")
     for i, (a, item) in enumerate(zip(args, inputs)):
         variable = item["shared"]
         if a.index != i or not a.type.accepts(item["type"]) or (variable and variable.type != item["type"]):
             raise BadRecord(f"input {i} of a function has another type than its argument")
-    for t, of in zip((*roots[:n], *roots[n : 2 * n]), declared * 2):
+    for t, of in zip((*roots[:n], *roots[n + costs : 2 * n + costs]), declared * 2):
         if not (of.accepts(t.type) or t.type.accepts(of)):
             raise BadRecord(f"a result of a function is declared as {of} and is {t.type}")
-    check_arguments(roots[: 2 * n], [a.type for a in args])
+    check_arguments(roots[: 2 * n + costs], [a.type for a in args])
+
+
+def _are_numbers(given: object, below: int) -> bool:
+    return isinstance(given, list) and all(type(k) is int and 0 <= k < below for k in given)
 
 
 def kinds() -> list[Kind]:

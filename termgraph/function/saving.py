@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from termgraph.compile import choose, warm
-from termgraph.compile.capture import Captured, Sources
+from termgraph.compile.capture import Captured, Passes, Sources
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
@@ -120,6 +120,7 @@ def state_of(f: Function) -> dict[str, Any]:
         "args": [(a.index, a.type) for a in work.args],
         "roots": [*work.captured.roots, *work.roots, *known],
         "n_roots": len(work.roots),
+        "forward": None if work.captured.passes is None else list(work.captured.passes.forward),
         "known": list(known.values()),
         "values": [None if i.shared else c.storage[0] for i, c in zip(maker.inputs, f.input_storage)],
         "rules": dict(maker.profile.rules),
@@ -184,11 +185,14 @@ def _container(item: In, value: object) -> Container:
 def _linked(state: dict[str, Any], mode: Mode) -> Compilation:
     roots = state["roots"] if "roots" in state else from_flat_parts(*state["graph"])
     n = state["n_roots"]
-    captured_roots, rewritten, terms = roots[:n], roots[n : 2 * n], roots[2 * n :]
+    c = len(roots) - n - len(state["known"])  # costs are behind the results
+    captured_roots, rewritten, terms = roots[:c], roots[c : c + n], roots[c + n :]
     sources = Sources([], {}, [], [])
     sources.fill(dict(zip(terms, state["known"])))
     args = [Arg(index, type_) for index, type_ in state["args"]]
-    captured, options = Captured(args, captured_roots, sources), mode.options()
+    forward = state.get("forward")
+    passes = None if forward is None else Passes(tuple(forward), n)
+    captured, options = Captured(args, captured_roots, sources, passes=passes), mode.options()
     if config.reoptimize_unpickled_function:
         return Compilation(captured, options)
     return Compilation(captured, options, rewritten=Rewritten(captured, options, tuple(rewritten)))

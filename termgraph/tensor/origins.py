@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Sequence
 
-from termgraph.tensor.bipartite import ancestors
+from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.variable import Variable
 
 _origins: weakref.WeakKeyDictionary[Variable, Sequence[Variable]] = weakref.WeakKeyDictionary()
@@ -31,4 +31,33 @@ def original_inputs(variables: Iterable[Variable]) -> set[Variable]:
     return set(found)
 
 
-__all__ = ["note_origins", "original_inputs"]
+def differentiated(variables: Sequence[Variable]) -> tuple[list[bool], list[Variable]]:
+    """Of each variable whether gradients are in it, and what was differentiated to make these: costs and parameters."""
+    waiting, within = list(variables), dict[Variable, bool]()
+    made_from: dict[int, Sequence[Variable]] = {}
+    while waiting:
+        _note_gradients(waiting, within)
+        lists = {id(s): s for v in within if (s := _origins.get(v)) and id(s) not in made_from}
+        made_from |= lists
+        waiting = [v for s in lists.values() for v in s]
+    return [within[v] for v in variables], list(dict.fromkeys(v for s in made_from.values() for v in s))
+
+
+def _note_gradients(variables: Sequence[Variable], within: dict[Variable, bool]) -> None:
+    """Note of all that variables are computed from whether gradients are in it; what these are made of is not asked."""
+    stack = list(variables)
+    while stack:
+        v = stack[-1]
+        if v in within:
+            stack.pop()
+            continue
+        operands = () if v in _origins else inputs_of(v)
+        todo = [u for u in operands if u not in within]
+        if todo:
+            stack += todo
+            continue
+        stack.pop()
+        within[v] = v in _origins or any(within[u] for u in operands)
+
+
+__all__ = ["differentiated", "note_origins", "original_inputs"]

@@ -102,6 +102,7 @@ def test_what_a_warm_start_skipped_runs_when_it_is_asked_for(tmp_path):
     assert str(second.stage("schedule")) == str(first.stage("schedule"))
     notes = {r.stage: r.note for r in second.stages}
     assert notes["schedule"] == "when asked for" and second.trace and second.maker.work.warm
+    assert str(second.stage("stabilize")) == str(first.stage("stabilize"))  # was run for the schedule
 
 
 @needs_c

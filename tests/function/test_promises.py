@@ -84,6 +84,7 @@ PROMISES = {
     90: "threads run beside each other",
     92: "few modules to compile",
     93: "loops whose values grow",
+    95: "less memory: storage in 16 bits",
     96: "jit, rules from and to SymPy",
 }
 

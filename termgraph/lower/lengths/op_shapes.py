@@ -178,6 +178,7 @@ SHAPES.update(
         "alloc_diag": _alloc_diag,
         "specify_shape": _specified,
         "unbroadcast": _like_first,
+        "stored_as": _like_first,
         "dot": _dot,
         "gemm": _gemm,
         "matmul": _matmul,

@@ -21,9 +21,9 @@ def writers_of(statements: Iterable[Any]) -> dict[Buf, list[Any]]:
     return writers
 
 
-def phases(before: Mapping[Any, Sequence[Any]]) -> dict[Any, int]:
+def phases(before: Mapping[Any, Sequence[Any]]) -> dict[Any, float]:
     """When each may run: one phase after the last of those before it."""
-    phase: dict[Any, int] = {}
+    phase: dict[Any, float] = {}
     stack = list(reversed(list(before)))
     while stack:
         x = stack[-1]
@@ -39,7 +39,7 @@ def phases(before: Mapping[Any, Sequence[Any]]) -> dict[Any, int]:
     return phase
 
 
-def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[Any]], phase: dict[Any, int]) -> None:
+def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[Any]], phase: dict[Any, float]) -> None:
     """Let a store that nothing waits for run with a later one over the same variable that reads the same array.
 
     Two sums over the columns of a matrix then read it once, also if one of them needs the means of the rows.
@@ -54,6 +54,58 @@ def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[
         later = [phase[y] for b in mine for y in readers[b, x.vars[0]] if phase[y] > phase[x]]
         if later:
             phase[x] = min(later)
+
+
+def reads_kept(statements: Sequence[Any]) -> set[Buf]:
+    """The buffers that are made of kept arrays, and those of them: the backward pass, as far as that matters."""
+    found = {x.buf for x in statements if isinstance(x, Store) and x.kept}
+    if not found:
+        return found
+    made: dict[Buf, list[Buf]] = {}  # of each buffer what is made of it
+    for x in statements:
+        written = x.bufs if isinstance(x, Compound) else (x.buf,)
+        for b in _operands(x):
+            made.setdefault(b, []).extend(written)
+    waiting = list(found)
+    while waiting:
+        new = [b for b in made.get(waiting.pop(), ()) if b not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _operands(x: Any) -> set[Buf]:
+    """All buffers that a statement reads elements of."""
+    if isinstance(x, Store):
+        return {t.op.params["buf"] for t in scalars([x.value]) if t.op.family is LOAD}
+    return {b for b, *_ in (x.operands() if isinstance(x, Compound) else x.operands)}
+
+
+def wait_for_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[Any]], phase: dict[Any, float]) -> None:
+    """Let what is made of kept arrays alone run when it is needed: it could run long before, and fill memory.
+
+    It runs between two phases: a loop of the forward pass stays as it is, with its order of sums.
+    """
+    kept = {x.buf for x in statements if isinstance(x, Store) and x.kept}
+    if not kept:
+        return
+    order = sorted(before, key=phase.__getitem__)
+    begun: set[Any] = set()  # what reads kept arrays, or waits for something that does
+    waiting = []
+    for x in order:
+        later = any(y in begun for y in before[x])
+        reads = isinstance(x, Store) and any(y.buf in kept for y in before[x] if isinstance(y, Store))
+        if later or reads:
+            begun.add(x)
+        if reads and not later and _is_plain(x):
+            waiting.append(x)
+    readers: dict[Any, list[Any]] = {}
+    for y, found in before.items():
+        for x in found:
+            readers.setdefault(x, []).append(y)
+    for x in reversed(waiting):
+        if x in readers:
+            phase[x] = max(phase[x], min(phase[y] for y in readers[x]) - 0.5)
 
 
 def _is_plain(x: object) -> bool:

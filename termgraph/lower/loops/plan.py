@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.lengths.index import values as index_values
-from termgraph.lower.loops.phases import join_later_readers, phases, writers_of
+from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
 from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.loops.tree import (
     Accumulate,
@@ -86,15 +86,15 @@ class RowBuffer:
 class Planner:
     """Makes the loop tree of a list of statements."""
 
-    def __init__(self, scalars_: Scalars) -> None:
-        self.s = scalars_
+    def __init__(self, scalars_: Scalars, whole: bool = False) -> None:
+        self.s, self.whole = scalars_, whole
         self.count = 0
         self.needed: dict[Any, Needs] = {}  # of each statement, which many look at
 
     def plan(self, statements: Sequence[Any]) -> list[Node]:
         """The whole program."""
         top = Scope(None)
-        self.body(computed_where_needed(self, [x for x in statements if not _never_runs(x)], top), top)
+        self.body(computed_where_needed(self, [x for x in statements if not _never_runs(x)], top, self.whole), top)
         return top.nodes
 
     # ------------------------------------------------------------------ values
@@ -183,8 +183,9 @@ class Planner:
         phase = phases(before)
         if not scope.depth:
             join_later_readers(statements, before, phase)
-        out: dict[tuple[int, str, bool, int], Group] = {}
-        sizes: dict[tuple[int, str, bool], int] = {}
+            wait_for_readers(statements, before, phase)
+        out: dict[tuple[float, str, bool, int], Group] = {}
+        sizes: dict[tuple[float, str, bool], int] = {}
         for f in folds:
             var = f.op.params["var"]
             key = phase[f], var.key, False

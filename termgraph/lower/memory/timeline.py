@@ -5,7 +5,7 @@ Read off a plan whose lengths have become numbers. May import this package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -52,6 +52,7 @@ class MemoryPlan:
     steps: tuple[str, ...]
     arrays: tuple[Array, ...]
     rooms: tuple[int, ...]  # bytes
+    kept: str = ""  # what `storage=` keeps in 16 bits, in words
 
     @property
     def results(self) -> int:
@@ -85,15 +86,16 @@ class MemoryPlan:
     def __str__(self) -> str:
         apart = sum(a.nbytes for a in self.arrays if a.kind != "result")
         lines = [
-            f"{self.title}: a call holds {_bytes(self.peak)} beside its arguments",
-            f"results {_bytes(self.results)}; temporaries {_bytes(self.temporaries)} in {len(self.rooms)} rooms and in "
-            f"results that are written later, {_bytes(apart)} if each had its own",
+            f"{self.title}: a call holds {in_bytes(self.peak)} beside its arguments",
+            f"results {in_bytes(self.results)}; temporaries {in_bytes(self.temporaries)} in {len(self.rooms)} rooms "
+            f"and in results that are written later, {in_bytes(apart)} if each had its own",
         ]
+        lines += [self.kept] if self.kept else []
         if not self.steps:
             return "\n".join(lines)
         lines.append(
             f"most is alive in instruction {self.busiest}, {self.steps[self.busiest]}: "
-            f"{_bytes(self.alive[self.busiest])} (marked *)"
+            f"{in_bytes(self.alive[self.busiest])} (marked *)"
         )
         shown = sorted(self.arrays, key=lambda a: (-a.nbytes, a.first, a.name))
         rooms = [
@@ -113,7 +115,7 @@ class MemoryPlan:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<memory of {self.title}: {_bytes(self.peak)} in {len(self.steps)} instructions>"
+        return f"<memory of {self.title}: {in_bytes(self.peak)} in {len(self.steps)} instructions>"
 
     def svg(self) -> str:
         """A picture: time from left to right, a box for each array, as high as it is large; rooms lie on each other."""
@@ -128,7 +130,7 @@ class MemoryPlan:
             low = places[a.host or a.name] if a.room is None else at[a.room] + a.offset
             x, y = a.first / count * WIDTH, HEIGHT - (low + a.nbytes) / total * HEIGHT
             wide, high = (a.last + 1 - a.first) / count * WIDTH, a.nbytes / total * HEIGHT
-            note = f"{a.kind} {a.name}: {a.what}, {_bytes(a.nbytes)}, instructions {a.first} to {a.last}"
+            note = f"{a.kind} {a.name}: {a.what}, {in_bytes(a.nbytes)}, instructions {a.first} to {a.last}"
             boxes.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="{COLORS[a.kind]}" '
                 f'stroke="#fff" stroke-width="0.5"><title>{escape(note)}</title></rect>'
@@ -153,11 +155,11 @@ class MemoryPlan:
 
 def memory_plan(
     title: str, nodes: Sequence[Node], names: Sequence[str], places: Rooms, results: Sequence[Buf],
-    what: Mapping[Buf, str], env: Mapping[str, int],
+    what: Mapping[Buf, str], env: Mapping[str, int], kept: Callable[[Sequence[Array]], str],
 ) -> MemoryPlan:  # fmt: skip
     """The plan of a scheduled tree. `names` are its instructions', `env` has the lengths of arguments by their symbols.
 
-    KeyError if one is missing.
+    `kept` says in words what of the arrays is kept in 16 bits. KeyError if a length is missing.
     """
     steps = [n for n in nodes if isinstance(n, (Kernel, Call, Compound))]
     inside: dict[Node, list[Buf]] = {n: [b for r in n.rooms for b in r] for n in steps if isinstance(n, Compound)}
@@ -188,14 +190,14 @@ def memory_plan(
     sizes = [max([a.offset + a.nbytes for a in found if a.room == k], default=0) for k in range(len(places.rooms))]
     found += [a for b in places.guests for a in arrays(b, "temporary", None)]
     found += [a for b in results for a in arrays(b, "result", None)]
-    return MemoryPlan(title, tuple(names), tuple(found), tuple(sizes))
+    return MemoryPlan(title, tuple(names), tuple(found), tuple(sizes), kept(found))
 
 
-def _bytes(n: int) -> str:
+def in_bytes(n: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if n >= size:
             return f"{n / size:.3g} {unit}"
     return f"{n} bytes"
 
 
-__all__ = ["Array", "MemoryPlan", "memory_plan"]
+__all__ = ["Array", "MemoryPlan", "in_bytes", "memory_plan"]

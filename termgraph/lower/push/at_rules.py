@@ -16,7 +16,7 @@ from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out
 from termgraph.terms.dtypes import HALVES, working_dtype
-from termgraph.terms.ops.elementwise import add, logical_and, switch
+from termgraph.terms.ops.elementwise import add, cast, logical_and, switch
 from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ def _elementwise(p: Push, t: AnyTerm, i: Index) -> Steps:
     for a in t.args:
         operands.append((yield a, p.read_at(a, i)))
     return p.scalars.elementwise(t.op, tuple(operands))
+
+
+@pushes("stored_as")
+def _in_dtype(p: Push, t: AnyTerm, i: Index) -> Steps:
+    return p.scalars.elementwise(cast.bind(dtype=t.type.dtype), ((yield t.args[0], i),))
 
 
 # ---------------------------------------------------------------------- moving elements

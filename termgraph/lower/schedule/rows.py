@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
-from termgraph.lower.loops.phases import writers_of
+from termgraph.lower.loops.phases import reads_kept, writers_of
 from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, kids, operands_first, scalars
 from termgraph.lower.storage.policy import Store
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 Loop: TypeAlias = tuple[Any, bool, set[Buf]]  # a fold or statement, whether it is a nest, and what is read in it
 
 
-def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope) -> list[Any]:
-    """The statements, with loads of stored values replaced by the values where that joins two loops."""
+def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope, whole: bool) -> list[Any]:
+    """The statements, with loads of stored values replaced by the values where that joins two loops.
+
+    Of a `whole` program it is known that nothing but statements reads temporaries: what none reads is not stored.
+    """
     found = _Joining(planner, statements, top)
     for k in range(len(statements)):
         found.join(k)
-    return found.statements
+    return found.needed() if whole else found.statements
 
 
 class _Joining:
@@ -47,6 +50,8 @@ class _Joining:
         self.alone = {  # a scatter writes to what a first store filled
             w.buf: w for w in statements if _one_for_each(w) and len(self.writers[w.buf]) == 1
         }
+        self.late = reads_kept(statements)
+        self.joined: set[Buf] = set()  # some of what read them does not any more
         self.position = {w.buf: k for k, w in enumerate(statements) if isinstance(w, Store)}
         self.users: Counter[AnyTerm] = Counter()  # folds computed at the top -> how many statements need each
         self.inside: dict[Any, dict[Any, None]] = {}  # terms -> those of these folds whose loops compute them
@@ -87,6 +92,8 @@ class _Joining:
         read.sort(key=self.position.__getitem__)
         places = _places_read(x)
         near = [w for w in map(self.alone.__getitem__, read) if w is not x and places.get(w.buf) == {w.offset}]
+        if x.buf in self.late:  # kept arrays, and what the forward pass has made, are read
+            near = [w for w in near if w.buf in self.late and not w.kept]
         if not near:
             return
         loops = self._loops_reading(x)
@@ -102,7 +109,23 @@ class _Joining:
                 new = replace(new, value=_with_value(self.planner.s, new.value, w))
             if self._run_together(k, new, together):
                 self._put(k, new)
+                self.joined |= {w.buf for w in together}
                 break
+
+    def needed(self) -> list[Any]:
+        """The statements, without the stores of what all readers compute themselves now."""
+        if not self.joined:
+            return self.statements
+        unread, known = set(self.joined), set[Any]()
+        waiting = [d for x in self.statements for d in self.planner.needs(x)]
+        while waiting:
+            d = waiting.pop()
+            if isinstance(d, Buf):
+                unread.discard(d)
+            elif d not in known:
+                known.add(d)
+                waiting += self.planner.s.needs(d.args[0])
+        return [x for x in self.statements if not (isinstance(x, Store) and x.buf in unread)]
 
     def _loops_reading(self, x: Store) -> list[Loop]:
         """The loops that a statement needs: which they are, whether they are nests, and what is read in each."""

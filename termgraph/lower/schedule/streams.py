@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
-Users = dict[Any, set[tuple[int, Any]]]  # scalar -> the loops that compute it, each by phase and variable
+Users = dict[Any, set[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
 
 
 def with_streams(storage: Storage) -> Statements:

@@ -47,6 +47,14 @@ def _product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     s.add(call)
 
 
+@cut_rule("stored_as")
+def _stored_as(s: Storage, t: AnyTerm, buf: Buf) -> None:
+    """Element by element, wherever its operand comes from."""
+    s.store(t, buf, s.is_flat(t))
+    for x in s.made[t]:
+        x.kept = True
+
+
 @cut_rule("gemm")
 def _added_product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """c + alpha * a @ b: c goes to the result first."""

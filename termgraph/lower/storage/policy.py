@@ -45,6 +45,7 @@ class Store:
     rank: int = 0
     ordered: frozenset[Var] = EMPTY  # variables whose iterations must run in order
     apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
+    kept: bool = False  # it is read much later, by statements that do not compute it again
 
 
 @record
@@ -289,7 +290,7 @@ class Storage:
         if rule is not None:
             rule(self, t, buf)
         else:
-            self.store(t, buf, self._is_flat(t))
+            self.store(t, buf, self.is_flat(t))
 
     def add(self, statement: Any) -> None:
         """One more statement of the root that is being written."""
@@ -309,7 +310,7 @@ class Storage:
             a = a.args[0]
         return a.op.kind == "elementwise" and bool(a.args) and a not in self.push.bufs
 
-    def _is_flat(self, t: AnyTerm) -> bool:
+    def is_flat(self, t: AnyTerm) -> bool:
         """Whether the loops over a shape are one: if no root of that shape is left with a division."""
         shape = self.lengths[t]
         if len([n for n in shape if n is not poly(1)]) < 2:
