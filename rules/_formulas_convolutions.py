@@ -17,6 +17,8 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.convolution import (
     conv,
+    conv_grad_inputs,
+    conv_grad_weights,
     conv_panels,
     conv_spread,
     conv_taps,
@@ -205,6 +207,33 @@ def panels_turned(f: Any, w: Any, g: Any, ns: list) -> Any:
         g = g[(slice(None), slice(None), *[slice(max(-a, 0), min(b, 0) or None) for a, b in borders])]
     border = tuple([(max(a, 0), max(b, 0)) for a, b in borders])
     return conv(g, swapped_channels(turned(w), how["groups"]), **{**f.params, "border": border})
+
+
+def _unpadded(f: Any) -> dict:
+    """The parameters without padding."""
+    return {**f.params, "border": ((0, 0),) * len(f.params["stride"])}
+
+
+@formula
+def padded_forward(f: Any, x: Any, w: Any) -> Any:
+    """The convolution of an image that has its zeros: how many there are is computed."""
+    return conv(padded(x, pads_of(f, lengths(x)[2:], lengths(w)[2:])), w, **_unpadded(f))
+
+
+@formula
+def padded_weights(f: Any, x: Any, g: Any, ks: list) -> Any:
+    """The filters' gradient from an image that has its zeros."""
+    wide = padded(x, pads_of(f, lengths(x)[2:], integers(ks)))
+    return conv_grad_weights(wide, g, *ks, **_unpadded(f))
+
+
+@formula
+def padded_inputs(f: Any, w: Any, g: Any, ns: list) -> Any:
+    """The gradient of an image with its zeros, which are left out."""
+    image = integers(ns)
+    pads = pads_of(f, image, lengths(w)[2:])
+    wide = length_operands([m + a + b for m, (a, b) in zip(image, pads)])
+    return inside(conv_grad_inputs(w, g, *wide, **_unpadded(f)), image, pads)
 
 
 def _turned_border(m: Any, k: int, places: Any, e: int, pad: tuple) -> tuple[int, int]:

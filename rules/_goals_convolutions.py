@@ -58,6 +58,13 @@ def fixed_padding(f: Any, image: Any, taps: Any) -> bool:
     return len(p["stride"]) <= 3 and _pads(p["border"], image, taps, p["stride"], p["dilation"]) is not None
 
 
+@goal("iii")
+def open_padding(f: Any, image: Any, taps: Any) -> bool:
+    """The padding follows from unknown lengths, and routines of compiled code know so many dimensions."""
+    p = f.params
+    return len(p["stride"]) <= 3 and _pads(p["border"], image, taps, p["stride"], p["dilation"]) is None
+
+
 @goal("ii")
 def narrow_padding(f: Any, w: Any) -> bool:
     """No padding is wider than what lies beyond the first place of a filter."""

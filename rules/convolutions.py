@@ -14,6 +14,9 @@ from termgraph.rulelib._formulas_convolutions import (
     dnn_inputs,
     dnn_weights,
     inputs_as_forward,
+    padded_forward,
+    padded_inputs,
+    padded_weights,
     panels_forward,
     panels_spread,
     panels_turned,
@@ -39,6 +42,7 @@ from termgraph.rulelib._goals_convolutions import (
     moves_by_one,
     narrow_padding,
     of_lines,
+    open_padding,
     quicker_by_winograd,
     steps_without_gaps,
 )
@@ -95,6 +99,13 @@ def conv_by_panels(u, v, x: Real, w: Real, g: Real, ns: seg, f: head[conv], h: h
                                   assumes=MOVED)
     yield rule("weights",         k(x, g, *ns),  panels_weights(k, x, g, ns),
                                   by(k, "panels"), fixed_padding(k, x, ns), assumes=MOVED)
+    # zeros whose number is computed lie around a copy of the image: far less than an array of all windows
+    yield rule("padded",          f(x, w),       padded_forward(f, x, w),
+                                  by(f, "panels"), open_padding(f, x, w), assumes=MOVED)
+    yield rule("padded_inputs",   h(w, g, *ns),  padded_inputs(h, w, g, ns),
+                                  by(h, "panels"), open_padding(h, ns, w), assumes=MOVED)
+    yield rule("padded_weights",  k(x, g, *ns),  padded_weights(k, x, g, ns),
+                                  by(k, "panels"), open_padding(k, x, ns), assumes=MOVED)
 
 
 @ruleset("specialize", "conv_gemm", "fast_run", "fast_compile")
