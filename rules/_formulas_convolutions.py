@@ -236,6 +236,14 @@ def padded_inputs(f: Any, w: Any, g: Any, ns: list) -> Any:
     return inside(conv_grad_inputs(w, g, *wide, **_unpadded(f)), image, pads)
 
 
+@formula
+def full_turned(f: Any, w: Any, g: Any, ns: list) -> Any:
+    """The gradient of an image without padding where filters move by one: turned filters at all places."""
+    whole = conv(g, swapped_channels(turned(w), f.params["groups"]), **{**f.params, "border": "full"})
+    told = "the places and taps of a convolution make an image of {0} elements, {1} were asked for"
+    return specify_shape(whole, *ns, known=(False, False, *[True] * len(ns)), told=told)
+
+
 def _turned_border(m: Any, k: int, places: Any, e: int, pad: tuple) -> tuple[int, int]:
     """The zeros around a cotangent along one dimension, of which the convolution with turned filters has m places."""
     around = reach(k, e) - 1

@@ -13,6 +13,7 @@ from termgraph.rulelib._formulas_convolutions import (
     dnn_forward,
     dnn_inputs,
     dnn_weights,
+    full_turned,
     inputs_as_forward,
     padded_forward,
     padded_inputs,
@@ -43,6 +44,7 @@ from termgraph.rulelib._goals_convolutions import (
     narrow_padding,
     of_lines,
     open_padding,
+    open_taps,
     quicker_by_winograd,
     steps_without_gaps,
 )
@@ -104,6 +106,8 @@ def conv_by_panels(u, v, x: Real, w: Real, g: Real, ns: seg, f: head[conv], h: h
                                   by(f, "panels"), open_padding(f, x, w), assumes=MOVED)
     yield rule("padded_inputs",   h(w, g, *ns),  padded_inputs(h, w, g, ns),
                                   by(h, "panels"), open_padding(h, ns, w), assumes=MOVED)
+    yield rule("full_turned",     h(w, g, *ns),  full_turned(h, w, g, ns),
+                                  by(h, "panels"), moves_by_one(h), open_taps(h, w), assumes=MOVED)
     yield rule("padded_weights",  k(x, g, *ns),  padded_weights(k, x, g, ns),
                                   by(k, "panels"), open_padding(k, x, ns), assumes=MOVED)
 

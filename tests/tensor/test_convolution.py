@@ -134,6 +134,22 @@ def test_f66_compiled_code_agrees_where_lengths_are_unknown(rng):
         np.testing.assert_allclose(a, b, atol=1e-11)
 
 
+@pytest.mark.parametrize("number", range(len(FORMS)))
+@pytest.mark.parametrize("border", ["half", "full", "same", "valid"])
+def test_zeros_of_computed_number_lie_in_a_copy_of_the_image(rng, number, border):
+    """Panels compute what is left: there is no array of all windows, and no product of matrices."""
+    image, filters, how = FORMS[number]
+    x, w = rng.normal(size=image), rng.normal(size=filters)
+    inputs, outputs = with_gradients(x, w, {**how, "border": border}, known=False)
+    f = tg.function(inputs, outputs, mode=tg.Mode(linker="c"))
+    for a, b in zip(f(x, w), tg.function(inputs, outputs, mode=PLAIN)(x, w), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-11)
+    ops = {t.op.name for t in subterms([o.term for o in f.maker.fgraph.outputs])}
+    spread = any(s > 1 < e for s, e in zip(how["stride"], how["dilation"]))  # then panels do not know images' gradients
+    assert "conv_panels" in ops and "conv_taps" in ops
+    assert spread or not ops & {"windows", "dot", "matmul"}
+
+
 def test_f66_scipy_agrees(rng):
     x, w = rng.normal(size=(1, 1, 7, 8)), rng.normal(size=(1, 1, 3, 4))
     vx, vw = T.dtensor4(), T.dtensor4()
