@@ -60,16 +60,15 @@ def fixed_padding(f: Any, image: Any, taps: Any) -> bool:
 
 @goal("iii")
 def open_padding(f: Any, image: Any, taps: Any) -> bool:
-    """The padding follows from unknown lengths, and routines of compiled code know so many dimensions."""
-    p = f.params
-    return len(p["stride"]) <= 3 and _pads(p["border"], image, taps, p["stride"], p["dilation"]) is None
+    """The padding follows from unknown lengths, and there are at most three dimensions."""
+    return len(f.params["stride"]) <= 3 and not fixed_padding.modes["iii"](f, image, taps)
 
 
 @goal("ii")
 def open_taps(f: Any, w: Any) -> bool:
     """There is no padding, and how many taps filters of one to three dimensions have is not known."""
-    p, n = f.params, len(f.params["stride"])
-    return n <= 3 and p["border"] in ("valid", ((0, 0),) * n) and None in _spatial(w)
+    n = len(f.params["stride"])
+    return n <= 3 and f.params["border"] in ("valid", ((0, 0),) * n) and None in _spatial(w)
 
 
 @goal("ii")

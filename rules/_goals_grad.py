@@ -92,3 +92,9 @@ def power_slope(x, c, g):
         return g
     rest = x if power == 2 else mk2(pow_, x, number_like(g, power - 1))
     return mk2(mul, g, mk2(mul, number_like(g, power), rest))
+
+
+@goal("io")
+def other_format(format):
+    """The format of a sparse matrix that reads the same arrays as the transpose."""
+    return "csc" if format == "csr" else "csr"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_control import through_choice
-from termgraph.rulelib._goals_grad_control import choice_of_tangents
+from termgraph.rulelib._goals_grad_forward import choice_of_tangents
 from termgraph.rules import param, rule, ruleset, seg
 from termgraph.rules.parts import nothing_for
 from termgraph.terms.ops.barrier import later

@@ -9,8 +9,7 @@ from __future__ import annotations
 from termgraph.rulelib._formulas_convolutions import taps_of
 from termgraph.rulelib._formulas_grad_convolutions import laid_back
 from termgraph.rulelib._formulas_pooling import of_the_largest, pooled_lengths
-from termgraph.rulelib._goals_grad_convolutions import linear_in_two
-from termgraph.rulelib._goals_grad_forward import or_zero
+from termgraph.rulelib._goals_grad_forward import linear_in_two, or_zero
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import nothing_for, zeros_like
 from termgraph.terms.ops.convolution import conv, conv_grad_inputs, conv_grad_weights, windows

@@ -14,8 +14,8 @@ from termgraph.rulelib._formulas_grad_sparse import (
     rows_of,
     spread_back,
 )
+from termgraph.rulelib._goals_grad import other_format
 from termgraph.rulelib._goals_grad_forward import product_rule
-from termgraph.rulelib._goals_grad_sparse import other_format
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import length
 from termgraph.terms.ops.derivative import pullback, pushforward
