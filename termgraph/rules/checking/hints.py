@@ -13,6 +13,7 @@ from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Apply
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops.convolution import INPUTS
 from termgraph.terms.term import Const, mk
 from termgraph.terms.types import TensorType
 
@@ -273,6 +274,30 @@ def _declared_length(d: Draw) -> Any:
         return mk(_op("shape_i", axis=0), (_Padded()(v).term,))
 
 
+def _by_cut_filters(d: Draw) -> Any:
+    """The images' gradient of a convolution whose filters are cut to a number of taps that is computed."""
+    groups, channels, taps, e = (
+        d.rng.choice((1, 2)),
+        d.rng.choice((1, 2)),
+        d.rng.choice((1, 2, 3)),
+        d.rng.choice((1, 2)),
+    )
+    dtype = d.rng.choice(("float64", "float32"))
+    wide = d.input((2 * groups, channels, 4), dtype)
+    whole = ("s", None, None, None)
+    w = mk(_op("subtensor", index=(whole, whole, ("s", None, "?", None))), (wide, d.input((), "int64", (taps, taps))))
+    places = d.rng.choice((1, 3))
+    n = d.input((), "int64", (places + (taps - 1) * e,) * 2)
+    how = {
+        "stride": (1,),
+        "dilation": (e,),
+        "border": d.rng.choice(("valid", ((0, 0),))),
+        "groups": groups,
+        "flip": False,
+    }
+    return mk(_op(INPUTS, **how), (w, d.input((2, 2 * groups, places), dtype), n))
+
+
 HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
     "shapes.declared": _declared_length,
@@ -280,6 +305,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),
+    "conv_by_panels.full_turned": _by_cut_filters,
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,
     "joins.of_numbers": _joined_numbers,
