@@ -276,25 +276,13 @@ def _declared_length(d: Draw) -> Any:
 
 def _by_cut_filters(d: Draw) -> Any:
     """The images' gradient of a convolution whose filters are cut to a number of taps that is computed."""
-    groups, channels, taps, e = (
-        d.rng.choice((1, 2)),
-        d.rng.choice((1, 2)),
-        d.rng.choice((1, 2, 3)),
-        d.rng.choice((1, 2)),
-    )
-    dtype = d.rng.choice(("float64", "float32"))
-    wide = d.input((2 * groups, channels, 4), dtype)
-    whole = ("s", None, None, None)
-    w = mk(_op("subtensor", index=(whole, whole, ("s", None, "?", None))), (wide, d.input((), "int64", (taps, taps))))
-    places = d.rng.choice((1, 3))
+    groups, channels, taps, places, e = map(d.rng.choice, ((1, 2), (1, 2), (1, 2, 3), (1, 3), (1, 2)))
+    dtype, whole = d.rng.choice(("float64", "float32")), ("s", None, None, None)
+    wide, k = d.input((2 * groups, channels, 4), dtype), d.input((), "int64", (taps, taps))
+    w = mk(_op("subtensor", index=(whole, whole, ("s", None, "?", None))), (wide, k))
     n = d.input((), "int64", (places + (taps - 1) * e,) * 2)
-    how = {
-        "stride": (1,),
-        "dilation": (e,),
-        "border": d.rng.choice(("valid", ((0, 0),))),
-        "groups": groups,
-        "flip": False,
-    }
+    border = d.rng.choice(("valid", ((0, 0),)))
+    how = {"stride": (1,), "dilation": (e,), "border": border, "groups": groups, "flip": False}
     return mk(_op(INPUTS, **how), (w, d.input((2, 2 * groups, places), dtype), n))
 
 
