@@ -105,3 +105,16 @@ def test_places_of_what_is_chosen_first(dtype, axis, rng):
     if axis is None:
         text = tg.function([x], T.nanargmax(x)).source("c")
         assert "if (v" not in text and text.count("static void kernel") == 2
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_places_of_the_largest_of_values_that_are_made_of_each_other(dtype):
+    """One loop finds both: what the second is made of is what the first compares."""
+    x, v = T.tensor("x", dtype=dtype, shape=(5, 7)), T.tensor("v", dtype=dtype, shape=(7,))
+    y = T.sort(x, axis=1)
+    outs = [y.argmax(axis=1), (y * v).argmin(axis=1), (y * v - 1).argmax(axis=1), T.exp(x).argmax(axis=1)]
+    a, b = np.random.default_rng(0).standard_normal((5, 7)).astype(dtype), (np.arange(7)[::-1] - 3).astype(dtype)
+    s = np.sort(a, axis=1)
+    wanted = [s.argmax(1), (s * b).argmin(1), (s * b - 1).argmax(1), a.argmax(1)]
+    for got, want in zip(tg.function([x, v], outs, mode=tg.Mode(linker="c"))(a, b), wanted):
+        np.testing.assert_array_equal(got, want)

@@ -102,13 +102,22 @@ class CPrinter(VectorLoops):
     def side_by_side(self, n: Reduce, folds: Sequence[Any], base: str, count: str) -> None:
         """Computes the elements of a block for these folds."""
         for f in folds:
-            self.add(f"{self.d.ctype(f.args[0].type.dtype)} {self.text[f]}_some[{PLACES}];")
+            some = self.text["some", f] = f"{self.text[f]}_some"
+            self.add(f"{self.d.ctype(f.args[0].type.dtype)} {some}[{PLACES}];")
         self.add(self.d.simd)
         with self.block(f"for (int64_t u = 0; u < {count}; u++)"):
             self.add(f"const int64_t i{n.var.level} = {base} + u;")
-            self.body([x for x in n.body if not isinstance(x, Accumulate)])
-            for f in folds:
-                self.add(f"{self.text[f]}_some[u] = {self.ref(f.args[0])};")
+            self.body([x for x in n.body if not isinstance(x, Accumulate) or x.fold in folds])
+        for f in folds:
+            del self.text["some", f]
+
+    def on_accumulate(self, n: Accumulate) -> None:
+        """A step of a fold; the elements of a block are only written down."""
+        some = self.text.get(("some", n.fold))
+        if some is None:
+            super().on_accumulate(n)
+        else:
+            self.add(f"{some}[u] = {self.ref(n.fold.args[0])};")
 
     def beside(self, n: Reduce, f: AnyTerm) -> str | None:
         """Where the elements of a fold begin, if they lie side by side in memory."""
