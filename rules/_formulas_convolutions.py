@@ -65,8 +65,10 @@ def padded(x: Any, pads: list) -> Any:
 
 
 def inside(x: Any, image: list, pads: list) -> Any:
-    """The image without what lies around it."""
-    return x[(..., *[slice(a, a + m) for m, (a, _) in zip(image, pads)])]
+    """The image without what lies around it. A known length stays known where the zeros before it are computed."""
+    part = x[(..., *[slice(a, a + m) for m, (a, _) in zip(image, pads)])]
+    told = [m if isinstance(m, int) else None for m in image]
+    return T.specify_shape(part, (*[None] * (part.ndim - len(told)), *told))
 
 
 def windows_of(f: Any, x: Any, taps: list) -> Any:
@@ -214,10 +216,18 @@ def _unpadded(f: Any) -> dict:
     return {**f.params, "border": ((0, 0),) * len(f.params["stride"])}
 
 
+def _places_known(f: Any, image: list) -> list:
+    """How many places there are where the padding keeps so many whatever the filters are; None elsewhere."""
+    stays = f.params["border"] == "same"
+    return [-(-n // s) if stays and isinstance(n, int) else None for n, s in zip(image, f.params["stride"])]
+
+
 @formula
 def padded_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution of an image that has its zeros: how many there are is computed."""
-    return conv(padded(x, pads_of(f, lengths(x)[2:], lengths(w)[2:])), w, **_unpadded(f))
+    image, taps = lengths(x)[2:], lengths(w)[2:]
+    made = conv(padded(x, pads_of(f, image, taps)), w, **_unpadded(f))
+    return T.specify_shape(made, (None, None, *_places_known(f, image)))
 
 
 @formula
@@ -284,7 +294,8 @@ def product_forward(f: Any, x: Any, w: Any) -> Any:
     """The convolution as a product of the filters with the windows as columns."""
     w = fitting(w, length(x, 1), f.params["groups"])
     columns, places = _columns(f, x, lengths(w)[2:])
-    return T.matmul(_by_group(f, w), columns).reshape([length(x, 0), length(w, 0), *places])
+    made = T.matmul(_by_group(f, w), columns).reshape([length(x, 0), length(w, 0), *places])
+    return T.specify_shape(made, (None, None, *_places_known(f, lengths(x)[2:])))
 
 
 @formula

@@ -150,6 +150,21 @@ def test_zeros_of_computed_number_lie_in_a_copy_of_the_image(rng, number, border
     assert spread or not ops & {"windows", "dot", "matmul"}
 
 
+@pytest.mark.parametrize("border", ["half", "full", "same"])
+@pytest.mark.parametrize("steps", [(1, 1), (2, 1)])
+@pytest.mark.parametrize("algo", [None, "gemm"])
+def test_one_length_is_known_and_the_others_are_not(rng, border, steps, algo):
+    """What is computed keeps the known lengths, and so its type: no placeholder is left."""
+    x, w = rng.normal(size=(2, 2, 9, 7)), rng.normal(size=(3, 2, 3, 2))
+    vx = T.tensor("x", dtype="float64", shape=(None, 2, 9, None))
+    vw = T.tensor("w", dtype="float64", shape=(3, 2, None, None))
+    y = T.nnet.conv2d(vx, vw, border_mode=border, subsample=steps, algo=algo)
+    outputs = [y, *tg.grad((y * T.cos(y)).sum(), [vx, vw])]
+    f = tg.function([vx, vw], outputs, mode=tg.Mode(linker="c"))
+    for a, b in zip(f(x, w), tg.function([vx, vw], outputs, mode=PLAIN)(x, w), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-11)
+
+
 def test_f66_scipy_agrees(rng):
     x, w = rng.normal(size=(1, 1, 7, 8)), rng.normal(size=(1, 1, 3, 4))
     vx, vw = T.dtensor4(), T.dtensor4()
