@@ -35,7 +35,7 @@ def shape_of(n: Kernel, aliased: Collection[Buf], outside: Container[Any]) -> Sh
         reader.nodes([n.node])
     except _Own:
         return None
-    return Shape((n.final, *reader.key), list(reader.bufs))
+    return Shape((n.final, n.piecewise, *reader.key), list(reader.bufs))
 
 
 class _Reader:

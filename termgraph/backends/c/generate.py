@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,12 @@ from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
-from termgraph.lower.loops.tree import Call, Repeat, Tiles, walk
+from termgraph.lower.loops.tree import Call, Node, Repeat, Tiles, walk
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.push.kernel import Buf
+from termgraph.lower.schedule.convolution_epilogues import finish_convolutions
 from termgraph.lower.schedule.cost import work
 from termgraph.lower.schedule.product_epilogues import finish_products
 from termgraph.stages import Ledger
@@ -162,9 +163,14 @@ def _made_ahead(loop: Repeat, product: Call) -> bool:
     return not in_registers(loop) and packed_factors.worth_ahead(product)
 
 
-QUICK_TARGET = Target(
-    epilogues=finish_products, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True
-)
+def _finished(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]) -> tuple[list[Node], dict[Buf, Buf]]:
+    """Loops after products of matrices, and after convolutions."""
+    nodes, products = finish_products(nodes, temps, fixed)
+    nodes, convolutions = finish_convolutions(nodes, temps, [*fixed, *products.values()])
+    return nodes, products | convolutions
+
+
+QUICK_TARGET = Target(epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True)
 TARGET = replace(QUICK_TARGET, ahead=_made_ahead)
 
 
@@ -251,9 +257,9 @@ class _Writer:
         out |= {self.st.consts[t]: constant + k for k, t in enumerate(self.consts)}
         out |= {b: output + k for k, b in self.targets.items()}  # updates follow outputs
         out |= {b: place + k for k, b in enumerate(self.places)}
-        out |= {inner: out[b] for inner, b in self.finished.items()}
         inside = {at: place + len(self.places) + k for k, at in enumerate(self.inner)}
-        return out | {b: inside.get((at, self.offsets.get(b, 0)), at) for b, at in self.around.items()}
+        out |= {b: inside.get((at, self.offsets.get(b, 0)), at) for b, at in self.around.items()}
+        return out | {inner: out[b] for inner, b in self.finished.items()}
 
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:

@@ -138,6 +138,7 @@ class Kernel(Node):
     node: Any
     parallel: bool = True
     final: bool = False  # writes in place: must not be interrupted
+    piecewise: bool = False  # run by a routine, over one piece of its range at a time
 
     def children(self) -> Sequence[list[Node]]:
         return [[self.node]]
@@ -275,8 +276,10 @@ class Routine(Compound):
     """A compiled routine, repeated over `batch`. `sizes` are the lengths it works on, by the names in its `spec`.
 
     `sites` are what is reported if it fails, and if an operand is not finite. Results that nobody reads are in `rooms`.
+    `then` is a kernel that the routine runs over an item of the result as soon as that is there.
     """
 
+    inside = ("then",)
     term: Any
     spec: Any
     batch: tuple[Poly, ...]
@@ -288,6 +291,7 @@ class Routine(Compound):
     rooms: list[list[Buf]]
     consts: dict[Any, Buf] = field(default_factory=dict)
     rank: int = 0
+    then: list[Node] = field(default_factory=list)
 
     def operands(self) -> list[tuple[Buf, Poly]]:
         return [(x.buf, x.base) for x in self.reads]
@@ -350,7 +354,7 @@ def _headline(n: Node) -> str:
     if isinstance(n, Call):
         return f"{n.name} -> {n.buf}"
     if isinstance(n, Routine):
-        return f"{n.term.op.name} -> {', '.join(b.name for b in n.bufs)}"
+        return f"{n.term.op.name} -> {', '.join(x.buf.name for x in n.results)}"
     if isinstance(n, Choice):
         return f"choose by {n.condition!r:.100}"
     if isinstance(n, Repeat):

@@ -53,7 +53,7 @@ def _work(n: Node) -> Poly:
     if isinstance(n, Repeat):
         return n.steps * (work([*n.body, *[a.product for a in n.ahead]]) + 30)
     if isinstance(n, Routine):
-        return product(n.batch) * routine_work(n)
+        return product(n.batch) * routine_work(n) + work(n.then)
     if isinstance(n, Choice):
         return work(n.then) + work(n.orelse) + 30
     if isinstance(n, Call):

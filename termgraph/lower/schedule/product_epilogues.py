@@ -38,7 +38,7 @@ def finish_products(
         kernel = users[0] if len(users) == 1 else None
         if not isinstance(kernel, Kernel) or not isinstance(kernel.node, Loop) or kernel.final:
             continue
-        room = _place(kernel, call.buf, uses, taken)
+        room = place_of_result(kernel, call.buf, uses, taken)
         if room is not None:
             shared[call.buf] = room
             taken.add(room)
@@ -50,12 +50,16 @@ def finish_products(
     return list(out), shared
 
 
-def _place(kernel: Kernel, product: Buf, uses: Uses, taken: Collection[Buf]) -> Buf | None:
-    """An output that is written element by element where the product is read for the last time."""
+def place_of_result(
+    kernel: Kernel, product: Buf, uses: Uses, taken: Collection[Buf], kinds: Collection[str] = ("output",)
+) -> Buf | None:
+    """A buffer of these kinds that is written element by element where the product is read for the last time."""
     for write in [n for n in walk([kernel]) if isinstance(n, Write)]:
         new = write.buf
-        alike = new.kind == "output" and (new.dtype, new.shape) == (product.dtype, product.shape)
-        if not alike or new in taken or write.mode != "set" or len(uses.writers[new]) != 1 or new in uses.readers:
+        alike = new.kind in kinds and (new.dtype, new.shape) == (product.dtype, product.shape)
+        if not alike or new in taken or write.mode != "set" or len(uses.writers[new]) != 1:
+            continue
+        if new in uses.readers and (new.kind == "output" or any(b is new for b, _ in loads(kernel))):
             continue
         if all(p is write.offset for b, p in loads(kernel) if b is product) and _read_before(kernel, product, write):
             return new
@@ -80,4 +84,4 @@ def _item_by_item(kernel: Kernel, call: Call) -> bool:
     return all(var not in r.fv and nonneg(r) and less(r, step) for r in rests)
 
 
-__all__ = ["finish_products"]
+__all__ = ["finish_products", "place_of_result"]

@@ -122,6 +122,8 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
                         }
                 }
             }
+            if (z->left && p0 + n == z->taps) /* for the last time */
+                tg_conv_places_there_$N(z, panels->begin, panels[count - 1].begin + panels[count - 1].count);
         }
     }
     free(panels), free(b), free(all_sums);
@@ -185,6 +187,7 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
                     }
             }
         }
+        for (int64_t v = 3 * i; z->left && v < 3 * i + 3 && v <= last; v++) tg_conv_there_$N(z, v / z->rows, 1);
     }
 }
 
@@ -208,6 +211,7 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
                 else __builtin_memcpy(to + j, &sum, (run - j) * sizeof *to);
             }
         }
+        if (z->left) tg_conv_there_$N(z, i / q->f, 1);
     }
 }
 
@@ -243,12 +247,14 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
             const int64_t at = t / k[2] / k[1] * ws[2] + t / k[2] % k[1] * ws[3] + t % k[2] * ws[4];
             z->packed[i] = z->w[filter / f * z->apart + filter % f * ws[0] + at];
         }
+        tg_conv_count_$N(z, q->f);
         tg_rt->parallel_for(tg_conv_channels_$N, z, q->n * q->f, 150000 / (z->places * z->taps / 8 + 1) + 1);
     } else if (direct) {
         z->vectors = malloc(vectors * sizeof *z->vectors);
         if (!z->vectors) z->failed = 1;
         else tg_conv_vectors_$N(z, z->vectors);
         z->rows = vectors;
+        tg_conv_count_$N(z, q->groups * vectors);
         for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
             tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
             const int64_t tiles = (q->n * vectors + 2) / 3;
@@ -257,6 +263,7 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
         free(z->vectors);
     } else
     for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
+        tg_conv_count_$N(z, q->groups * z->places);
         if (!z->strided) tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
         const int64_t grain = 150000 / work + 1;
         tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
@@ -267,21 +274,23 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
 
 /* The convolution. Nonzero: no memory. */
 TG_APART TG_CONV int
-tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
+tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y,
+                   tg_conv_after after)
 {
     int64_t steps[5];
     tg_conv_single_$N(&shape, &xs, steps);
-    tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y}, *const z = &here;
+    tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y, .after = after}, *const z = &here;
     const int64_t size = shape.n * shape.f * shape.out[0] * shape.out[1] * shape.out[2];
-    if (size == 0) return 0;
-    if (shape.c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    tg_conv_before_$N(z);
+    if (size && shape.c == 0) __builtin_memset(y, 0, size * sizeof *y);
+    if (size == 0 || shape.c == 0) return tg_conv_after_$N(z, shape.n, 0);
     z->bounded = shape.c > shape.groups || shape.groups == 1;
     z->apart = shape.f / shape.groups * ws[0];
     const int across = tg_conv_try_across_$N(z);
-    if (across >= 0) return across;
+    if (across >= 0) return tg_conv_after_$N(z, shape.n, across);
     const int failed = tg_conv_begin_$N(z) || tg_conv_products_$N(z);
     free(z->room), free(z->off);
-    return failed;
+    return tg_conv_after_$N(z, shape.n, failed);
 }
 """
 __all__ = ["FORWARD"]

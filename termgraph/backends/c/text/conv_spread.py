@@ -13,6 +13,7 @@ typedef struct {
     int64_t image[3], taps[3], s[3], shift[3], count[3], size; /* shift: the place of the first element */
     const $T *parts, *zeros;
     $T *y;
+    const tg_conv_$N *whole;
 } tg_conv_parts_$N;
 
 /* Some planes of the images: rows of the parts between each other. Where no tap reads, there are zeros. */
@@ -43,16 +44,20 @@ static TG_CONV void tg_conv_lay_$N(void *context, int64_t begin, int64_t end, in
                 for (int64_t j = 0; j < pairs; j++) to[e + j * step] = one[j], to[e + j * step + 1] = two[j];
             for (int64_t j = e + 1 < step ? pairs : 0; j < count; j++) to[e + j * step] = one[j];
         }
+        if (z->whole->left && (i + 1) % (n[0] * n[1]) == 0) tg_conv_there_$N(z->whole, plane / z->whole->q.c, 1);
     }
 }
 
 /* The gradient of the images of a convolution of this shape. Nonzero: no memory. */
 TG_APART TG_CONV int
-tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T *g, const int64_t *gs, $T *y)
+tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T *g, const int64_t *gs, $T *y,
+                  tg_conv_after after)
 {
     const int64_t size = shape.n * shape.c * shape.in[0] * shape.in[1] * shape.in[2], each = shape.f / shape.groups;
-    if (size == 0) return 0;
-    if (shape.f == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    tg_conv_$N whole = {shape, .after = after};
+    tg_conv_before_$N(&whole);
+    if (size && shape.f == 0) __builtin_memset(y, 0, size * sizeof *y);
+    if (size == 0 || shape.f == 0) return tg_conv_after_$N(&whole, shape.n, 0);
     const int64_t steps[5] = {ws[1], ws[0], -ws[2] * shape.s[0], -ws[3] * shape.s[1], -ws[4] * shape.s[2]};
     tg_conv_$N here = {shape, g, .xs = gs, .ws = steps, .apart = each * ws[0]}, *const z = &here;
     tg_conv_parts_$N all = {.y = y};
@@ -99,11 +104,12 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
     if (!failed) {
         $T *const zeros = parts + count * all.size;
         for (int64_t j = 0; j < all.count[2] + 2; j++) zeros[j] = 0;
-        all.parts = parts, all.zeros = zeros;
+        all.parts = parts, all.zeros = zeros, all.whole = &whole;
+        tg_conv_count_$N(&whole, shape.c);
         tg_rt->parallel_for(tg_conv_lay_$N, &all, shape.n * shape.c, 100000 / (size / (shape.n * shape.c)) + 1);
     }
     free(parts), free(z->room), free(z->off);
-    return failed;
+    return tg_conv_after_$N(&whole, shape.n, failed);
 }
 """
 __all__ = ["SPREAD"]

@@ -205,19 +205,22 @@ static TG_CONV void tg_conv_windows$K_$N(void *context, int64_t begin, int64_t e
                     }
             }
         }
+        if (z->left) tg_conv_places_there_$N(z, j0, j0 + count);
     }
     free(v);
 }
 
 /* The convolution; images are taken apart as if filters had one element more and moved by 2. Nonzero: no memory. */
 TG_APART TG_CONV int
-tg_conv_winograd$K_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y)
+tg_conv_winograd$K_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *w, const int64_t *ws, $T *y,
+                    tg_conv_after after)
 {
     enum { ROWS = TG_CONV_ROWS_$N, WIDE = 3 * TG_CONV_LANES_$N };
-    tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y}, *const z = &here;
+    tg_conv_$N here = {shape, x, w, .xs = xs, .ws = ws, .y = y, .after = after}, *const z = &here;
     const int64_t size = shape.n * shape.f * shape.out[1] * shape.out[2];
-    if (size == 0) return 0;
-    if (shape.c == 0) return __builtin_memset(y, 0, size * sizeof *y), 0;
+    tg_conv_before_$N(z);
+    if (size && shape.c == 0) __builtin_memset(y, 0, size * sizeof *y);
+    if (size == 0 || shape.c == 0) return tg_conv_after_$N(z, shape.n, 0);
     for (int d = 1; d < 3; d++) {
         z->places_of[d] = shape.out[d];
         z->q.out[d] = (shape.out[d] + 1) / 2, z->q.k[d] = $SIDE, z->q.s[d] = 2;
@@ -231,6 +234,7 @@ tg_conv_winograd$K_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const
     z->group = some * shape.c; /* and 272 numbers between points, which do not lie a power of two apart */
     z->packed = failed ? 0 : malloc(($ALL * z->group + 16 * 272) * sizeof *y);
     failed |= !z->packed;
+    tg_conv_count_$N(z, z->places * ((shape.f + some - 1) / some));
     for (z->rows = 0; z->rows < shape.f && !failed; z->rows += some) {
         z->block = shape.f - z->rows < some ? shape.f - z->rows : some;
         tg_rt->parallel_for(tg_conv_points$K_$N, z, (z->block + ROWS - 1) / ROWS, 20000 / (shape.c * ROWS) + 1);
@@ -239,7 +243,7 @@ tg_conv_winograd$K_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const
         failed |= z->failed;
     }
     free(z->packed), free(z->room), free(z->off);
-    return failed;
+    return tg_conv_after_$N(z, shape.n, failed);
 }
 """
 __all__ = ["SHARED", "SLOTS", "slots", "text"]

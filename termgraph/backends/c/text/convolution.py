@@ -17,6 +17,7 @@ from termgraph.backends.c.text.conv_spread import SPREAD
 from termgraph.backends.c.text.conv_taps import TAPS
 from termgraph.backends.c.text.conv_tiles import tiles
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
+from termgraph.lower.schedule.convolution_epilogues import items_of
 
 if TYPE_CHECKING:
     from termgraph.lower.loops.tree import Place
@@ -52,7 +53,16 @@ def call(x: Any) -> str:
     k = n.term.args[1].type.shape[-1] if n.spec.text == "conv_winograd" else ""
     name = f"tg_conv_{NAMES[n.spec.text]}{k}_{SHORT[out.buf.dtype]}"
     given = [x.pointer(first), steps(first), x.pointer(second), steps(second), x.pointer(out)]
+    if n.spec.text != "conv_taps":
+        given.append(_after(x))
     return f"{name}((tg_conv_shape){{{shape}}}, {', '.join(given)})"
+
+
+def _after(x: Any) -> str:
+    """What a routine is told of the kernel that it runs."""
+    if not x.then:
+        return "TG_CONV_ALONE"
+    return f"(tg_conv_after){{c, &c->at, {x.p.poly(items_of(x.n.then[0], x.n))}, {x.then[0]}}}"
 
 
 def functions(source: str) -> str:
@@ -78,6 +88,16 @@ SHAPE = """
 typedef struct {
     int64_t n, c, f, groups, in[3], k[3], out[3], s[3], before[3], e[3];
 } tg_conv_shape;
+/* What follows on a convolution: a kernel over so many items of each image, as soon as that is there; their cost. */
+typedef struct {
+    void *context;
+    const int32_t **at;
+    int64_t items;
+    tg_body kernel;
+    const int32_t *row;
+    int64_t cost;
+} tg_conv_after;
+#define TG_CONV_ALONE ((tg_conv_after){0})
 /* Places that a tile adds up: numbers of each row, rows of each image; how far to move after a row and after an image,
    in images and in the vectors that are multiplied. */
 typedef struct {
@@ -103,8 +123,52 @@ typedef struct {
     int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
     struct tg_vector_$N *vectors;
     int64_t apart; /* how far the filters of two groups are */
+    tg_conv_after after;
+    int64_t *left; /* what is missing of each image, where that is counted */
     int bounded, strided, inside, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
 } tg_conv_$N;
+
+/* Count what is missing of each image: so much at first. */
+static void tg_conv_count_$N(tg_conv_$N *z, int64_t each)
+{
+    if (z->left || !z->after.kernel) return;
+    z->left = malloc(z->q.n * sizeof *z->left);
+    for (int64_t m = 0; m < z->q.n && z->left; m++) z->left[m] = each;
+}
+
+/* Some of an image is there: if that was the last of it, what follows begins. */
+static TG_CONV void tg_conv_there_$N(const tg_conv_$N *z, int64_t m, int64_t some)
+{
+    const tg_conv_after *const a = &z->after;
+    if (!__atomic_sub_fetch(z->left + m, some, __ATOMIC_ACQ_REL))
+        a->kernel(a->context, m * a->items, (m + 1) * a->items, 0);
+}
+
+/* Places of the result, counted through all images, are there. */
+static TG_CONV void tg_conv_places_there_$N(const tg_conv_$N *z, int64_t first, int64_t last)
+{
+    for (int64_t j = first, run; j < last; j += run) {
+        run = z->places - j % z->places < last - j ? z->places - j % z->places : last - j;
+        tg_conv_there_$N(z, j / z->places, run);
+    }
+}
+
+/* Before the first place is there. */
+static inline void tg_conv_before_$N(tg_conv_$N *z)
+{
+    if (z->after.kernel) *z->after.at = z->after.row;
+}
+
+/* What follows, unless it was begun for each image. */
+static inline int tg_conv_after_$N(tg_conv_$N *z, int64_t images, int failed)
+{
+    const tg_conv_after *const a = &z->after;
+    const int64_t n = images * a->items;
+    if (a->kernel && !z->left && !failed && n > 0)
+        tg_rt->parallel_for(a->kernel, a->context, n, 150000 / (a->cost + 1) + 1);
+    free(z->left);
+    return failed;
+}
 
 /* Zeros around planes, and their columns sorted by their place modulo the stride. */
 static TG_CONV void tg_conv_pad_$N(void *context, int64_t begin, int64_t end, int64_t part)

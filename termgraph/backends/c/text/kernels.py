@@ -157,7 +157,8 @@ class KernelWriter:
             self.library(n, q)
         elif isinstance(n, Compound):
             self.compound(n, q)
-        kernel = self.equal.written[name][0] if name in self.equal.written else None
+        then = name if isinstance(n, Routine) and n.then else None
+        kernel = self.equal.written[name][0] if name in self.equal.written and not then else None
         ranged = known_range(n, cost) if isinstance(n, Kernel) else None
         given = kernel.places if kernel is not None else ()
         if kernel is not None and ranged is not None:
@@ -171,7 +172,7 @@ class KernelWriter:
         head = ["static int @(void *context, const int32_t *numbers)", "{", *names]
         step = general(head, [*lines, "    return 0;"], entries, first=len(given))
         of = name if kernel is not None else None
-        self.equal.steps.append(Step(step.shape, of, (*given, *step.places), numbers=numbers))
+        self.equal.steps.append(Step(step.shape, of, (*given, *step.places), numbers=numbers, then=then))
         return True
 
     def is_simple(self, n: Node) -> bool:
@@ -187,7 +188,7 @@ class KernelWriter:
 
     def shared(self, nodes: Sequence[Node]) -> set[Any]:
         """Values that kernels use: those computed outside of them go through the context."""
-        kernels = [n for n in nodes if isinstance(n, Kernel)]
+        kernels = [k for n in nodes for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
         return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
 
     def after(self, n: Node, p: Printer, shared: set[Any]) -> None:
@@ -226,6 +227,15 @@ class KernelWriter:
                 self.equal.whole[name] = extent.const
             p.add(f"if (tg_all(c, {name}, {p.poly(extent)})) return (int)st->code;")
         return cost
+
+    def piecewise(self, n: Kernel, p: Printer) -> str:
+        """What a routine is given to run a kernel by pieces: the kernel, and what an iteration costs."""
+        name = f"kernel{self.count}"
+        self.count += 1
+        self.kernels[name] = n
+        cost = self.kernel_once(n, name, p.outside)
+        kernel_written()
+        return f"<then {name}>, {p.poly(cost)}"
 
     def each(self, name: str, extent: Poly, cost: Poly, p: Printer, share: int = 1) -> None:
         """Run a kernel over a range, on several threads if it is long; an iteration costs that `share` of the cost."""
@@ -461,6 +471,7 @@ class KernelWriter:
         context = (
             "typedef struct {\n    const int64_t *env;\n    tg_status *st;\n"
             f"    const int32_t *at; /* the places of what a shared function works on */\n"
+            f"    tg_body then; /* the kernel that this step's routine runs */\n"
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
         parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
@@ -469,7 +480,7 @@ class KernelWriter:
 
 def runs_whole(n: Kernel) -> bool:
     """Whether a kernel always runs over its whole range, which is a number."""
-    ranged = known_range(n, per_iteration(n.node))
+    ranged = None if n.piecewise else known_range(n, per_iteration(n.node))
     return ranged is not None and not ranged.grain
 
 

@@ -31,7 +31,9 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
     if not n.batch:
         p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
         with p.block(""):
-            _Text(n, p, "st", []).write()
+            text = _Text(n, p, "st", [])
+            text.then = [writer.piecewise(k, p) for k in n.then]
+            text.write()
         p.add("if (st->code) return (int)st->code;")
         return
     name = f"kernel{writer.count}"
@@ -85,6 +87,7 @@ class _Text:
         self.count = "1" if looped == len(vars) else p.poly(n.batch[-1])
         self.at = [poly(v) for v in vars[:looped]] if looped or not vars else [poly(vars[0])]
         self.inner = looped < len(vars)  # whether the routine itself goes over the last dimension
+        self.then: list[str] = []  # kernels that the routine runs
         self.natives = [f"TG_NATIVE_{name}" for name in n.spec.functions]
 
     def write(self) -> None:

@@ -18,6 +18,7 @@ ROWS = 8  # of the table in one line of text
 MANY_STEPS = 8  # kernels and products from which a program is a table
 IDENTIFIER = pattern(r"[A-Za-z_]\w*")
 CALLED = pattern(r"\btg_(each|all)\(c, (\w+), ")
+THEN = pattern(r"<then (\w+)>")  # a kernel that a routine runs, and its row
 STEPS = pattern(r"<steps (\d+) (\d+)>")
 ROUTINE = pattern(r"^.*\btg_(?:conv|pool)_\w+\(.*$", re.MULTILINE)  # calls in which lengths are written out
 NUMBER = pattern(r"(?<![\w.\[-])\d+(?![\w.\]])")
@@ -29,7 +30,8 @@ static inline tg_context *tg_at(tg_context *c, const int32_t *at)
 }
 """
 STEPS_KNOWN = """
-/* A step: a function and its numbers, or a kernel over 0..n-1: threads get `grain` iterations each; 0 is one thread. */
+/* A step: a function, its numbers and the kernel that its routine runs, or a kernel over 0..n-1: threads get `grain`
+   iterations each; 0 is one thread. */
 typedef struct {
     int (*run)(void *context, const int32_t *numbers);
     const int32_t *numbers;
@@ -43,6 +45,7 @@ typedef struct { /* how the context of every program begins */
     const int64_t *env;
     tg_status *st;
     const int32_t *at;
+    tg_body then;
 } __attribute__((may_alias)) tg_context_head;
 /* Makes `count` steps: in each row the number of a step, and its places. Most are kernels over a known range. */
 TG_APART __attribute__((noinline)) int
@@ -54,6 +57,7 @@ tg_make_steps(void *context, const tg_step_of *steps, const int32_t *row, int co
         const tg_step_of *const s = steps + row[0];
         c->at = row + 1;
         if (s->run) {
+            c->then = s->kernel;
             if (s->run(c, s->numbers)) return 1;
             continue;
         }
@@ -111,7 +115,8 @@ class Range(NamedTuple):
 class Step(NamedTuple):
     """What a program does next: statements, the kernel that they call, and the places of both, the kernel's first.
 
-    A kernel that runs over a known `range` needs no statements of its own. `numbers` are read by the statements.
+    A kernel that runs over a known `range` needs no statements of its own. `numbers` are read by the statements. The
+    places of a kernel that a routine runs `then` come last.
     """
 
     text: str
@@ -119,6 +124,7 @@ class Step(NamedTuple):
     places: tuple[str, ...]
     range: Range | None = None
     numbers: tuple[str, ...] = ()
+    then: str | None = None
 
 
 def general(
@@ -227,15 +233,20 @@ class Shared:
             row = ", ".join(self.written[m[2]][0].places) or "0"
             return f"tg_{m[1]}(tg_at(c, (const int32_t[]){{{row}}}), {shared[m[2]]}, "
 
-        return CALLED.sub(call, text) if shared else text
+        def then(m: re.Match) -> str:
+            row = ", ".join(self.written[m[1]][0].places) or "0"
+            return f"{shared[m[1]]}, (const int32_t[]){{{row}}}" if m[1] in shared else f"{m[1]}, 0"
+
+        return THEN.sub(then, CALLED.sub(call, text) if shared else text)
 
     def _steps_of_equal_text(self) -> list[Step]:
         """The steps; where routines are called for several lengths, these stand in the rows."""
-        apart = [_with_lengths_apart(step) for step in self.steps]
+        steps = [step._replace(text=THEN.sub("c->then, <row>", step.text)) for step in self.steps]
+        apart = [_with_lengths_apart(step) for step in steps]
         texts: dict[str, set[str]] = {}
-        for step, other in zip(self.steps, apart):
+        for step, other in zip(steps, apart):
             texts.setdefault(other.text, set()).add(step.text)
-        return [g if len(texts[g.text]) > 1 else s for s, g in zip(self.steps, apart)]
+        return [g if len(texts[g.text]) > 1 else s for s, g in zip(steps, apart)]
 
     def _table(self, shared: dict[str, str]) -> tuple[list[str], list[int]]:
         """The text of steps and their table, and where the row of each begins."""
@@ -251,11 +262,15 @@ class Shared:
             else:
                 text = step.text.replace(f"{step.kernel},", f"{kernel},", 1) if step.kernel in shared else step.text
                 given = f"(const int32_t[]){{{','.join(step.numbers)}}}" if step.numbers else "0"
-                what = f"{functions.setdefault(text, f'step{len(functions)}')}, {given}, 0, 0, 0, 0"
-            number = numbers.setdefault(f"{{{what}, {len(step.places)}}}", len(numbers))
+                text, then = text.replace("<row>", f"c->at + {len(step.places)}"), step.then or "0"
+                what = (
+                    f"{functions.setdefault(text, f'step{len(functions)}')}, {given}, {shared.get(then, then)}, 0, 0, 0"
+                )
+            places = (*step.places, *(self.written[step.then][0].places if step.then else ()))
+            number = numbers.setdefault(f"{{{what}, {len(places)}}}", len(numbers))
             begins.append(at)
-            at += 1 + len(step.places)
-            rows.append(",".join([str(number), *step.places]))
+            at += 1 + len(places)
+            rows.append(",".join([str(number), *places]))
         texts = [text.replace("@", name, 1) for text, name in functions.items()]
         table = "static const tg_step_of tg_step[] = {\n    " + ",\n    ".join(numbers) + "};"
         lines = [",".join(rows[k : k + ROWS]) for k in range(0, len(rows), ROWS)]

@@ -72,7 +72,8 @@ class TimedPart(NamedTuple):
         if isinstance(n, Call):
             return cls(n.name, f"{n.name} -> {written}", bufs)
         if isinstance(n, Routine):
-            return cls(n.term.op.family.name, f"{n.term.op.family.name} -> {written}", bufs)
+            then = f", then {' '.join(_ops(n))}" if n.then else ""
+            return cls(n.term.op.family.name, f"{n.term.op.family.name}{then} -> {written}", bufs)
         kind = "loop" if isinstance(n, Compound) else "kernel"
         return cls(kind, f"{kind}: {' '.join(_ops(n))} -> {written}", bufs)
 
@@ -91,7 +92,7 @@ def _ops(n: Node) -> list[str]:
 def written_by(n: Node) -> set[Buf]:
     """The arrays that others may read of what a node writes."""
     if isinstance(n, Compound):
-        return set(n.bufs)
+        return set(n.bufs).union(*[written_by(k) for k in n.then]) if isinstance(n, Routine) else set(n.bufs)
     bufs = {m.buf for m in walk([n]) if isinstance(m, (Write, Call))}
     return {b for b in bufs if b.kind not in ("tile", "row")}
 
