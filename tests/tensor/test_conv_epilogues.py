@@ -98,6 +98,20 @@ def test_every_way_runs_what_follows(rng, name, dtype):
     Both([x, w], conv(x, w, **how)).agree(args, exact, rng)
 
 
+@pytest.mark.parametrize("algo", ["panels", "winograd"])
+def test_fewer_images_than_threads(rng, algo):
+    """What follows is dealt out to all threads then, after the convolution."""
+    for image in ((1, 16, 56, 56), (3, 16, 28, 28)):
+        x, w = T.tensor("x", dtype="float32", shape=image), T.tensor("w", dtype="float32", shape=(16, 16, 3, 3))
+        y = conv(x, w, **{**HOW[0], "flip": False, "algo": algo})
+        f, apart = (tg.function([x, w], T.maximum(T.tanh(y) * 2 + x, 0), mode=m) for m in (C, APART))
+        assert inside(f) == (1, 0)
+        args = [rng.normal(size=v.type.shape).astype("f") for v in (x, w)]
+        for threads in (1, 2, 4):
+            with tg.config.change_flags(threads=threads):
+                np.testing.assert_array_equal(f(*args), apart(*args))
+
+
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 def test_each_mode_has_its_bits(rng, mode):
     x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(8, 3, 3, 3))

@@ -261,12 +261,13 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
             tg_rt->parallel_for(tg_conv_unpacked_$N, z, tiles, 150000 / (WIDE * z->taps * f / 16 + 1) + 1);
         }
         free(z->vectors);
-    } else
-    for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
+    } else {
         tg_conv_count_$N(z, q->groups * z->places);
-        if (!z->strided) tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
-        const int64_t grain = 150000 / work + 1;
-        tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
+        for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
+            if (!z->strided) tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
+            const int64_t grain = 150000 / work + 1;
+            tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
+        }
     }
     free(z->packed), free(z->at);
     return z->failed;

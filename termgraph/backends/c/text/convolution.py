@@ -128,10 +128,12 @@ typedef struct {
     int bounded, strided, inside, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
 } tg_conv_$N;
 
-/* Count what is missing of each image: so much at first. */
+/* Count what is missing of each image: so much at first; called once, before any part is there. Where there are more
+   threads than images nothing is counted if what follows can be dealt out to all of them afterwards. */
 static void tg_conv_count_$N(tg_conv_$N *z, int64_t each)
 {
-    if (z->left || !z->after.kernel) return;
+    const int64_t pieces = 4 * z->q.n; /* of jobs of which threads get four pieces each */
+    if (!z->after.kernel || (z->after.items > 1 && tg_rt->parts(pieces + 1, 1) > pieces)) return;
     z->left = malloc(z->q.n * sizeof *z->left);
     for (int64_t m = 0; m < z->q.n && z->left; m++) z->left[m] = each;
 }
