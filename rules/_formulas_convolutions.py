@@ -203,6 +203,8 @@ def panels_spread(f: Any, w: Any, g: Any, ns: list) -> Any:
 def panels_turned(f: Any, w: Any, g: Any, ns: list) -> Any:
     """The images' gradient where filters move by one: a convolution with turned filters."""
     image, taps, places = integers(ns), lengths(w)[2:], lengths(g)[2:]
+    if not all(isinstance(k, int) for k in taps):
+        return _full_turned(f, w, g, image)
     how = _in_numbers(f, image, taps)
     borders = [_turned_border(*one) for one in zip(image, taps, places, how["dilation"], how["border"])]
     if any(min(pair) < 0 for pair in borders):
@@ -246,12 +248,13 @@ def padded_inputs(f: Any, w: Any, g: Any, ns: list) -> Any:
     return inside(conv_grad_inputs(w, g, *wide, **_unpadded(f)), image, pads)
 
 
-@formula
-def full_turned(f: Any, w: Any, g: Any, ns: list) -> Any:
-    """The gradient of an image without padding where filters move by one: turned filters at all places."""
+def _full_turned(f: Any, w: Any, g: Any, image: list) -> Any:
+    """The same for filters of unknown lengths: turned filters at all places, of which the padding is left out."""
+    pads = pads_of(f, image, lengths(w)[2:])
     whole = conv(g, swapped_channels(turned(w), f.params["groups"]), **{**f.params, "border": "full"})
     told = "the places and taps of a convolution make an image of {0} elements, {1} were asked for"
-    return specify_shape(whole, *ns, known=(False, False, *[True] * len(ns)), told=told)
+    wide = length_operands([m + a + b for m, (a, b) in zip(image, pads)])
+    return inside(specify_shape(whole, *wide, known=(False, False, *[True] * len(wide)), told=told), image, pads)
 
 
 def _turned_border(m: Any, k: int, places: Any, e: int, pad: tuple) -> tuple[int, int]:

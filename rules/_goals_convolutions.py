@@ -65,13 +65,6 @@ def open_padding(f: Any, image: Any, taps: Any) -> bool:
 
 
 @goal("ii")
-def open_taps(f: Any, w: Any) -> bool:
-    """There is no padding, and how many taps filters of one to three dimensions have is not known."""
-    n = len(f.params["stride"])
-    return n <= 3 and f.params["border"] in ("valid", ((0, 0),) * n) and None in _spatial(w)
-
-
-@goal("ii")
 def narrow_padding(f: Any, w: Any) -> bool:
     """No padding is wider than what lies beyond the first place of a filter."""
     p, taps = f.params, _spatial(w)

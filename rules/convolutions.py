@@ -13,7 +13,6 @@ from termgraph.rulelib._formulas_convolutions import (
     dnn_forward,
     dnn_inputs,
     dnn_weights,
-    full_turned,
     inputs_as_forward,
     padded_forward,
     padded_inputs,
@@ -44,7 +43,6 @@ from termgraph.rulelib._goals_convolutions import (
     narrow_padding,
     of_lines,
     open_padding,
-    open_taps,
     quicker_by_winograd,
     steps_without_gaps,
 )
@@ -97,8 +95,7 @@ def conv_by_panels(u, v, x: Real, w: Real, g: Real, ns: seg, f: head[conv], h: h
     yield rule("inputs",          h(w, g, *ns),  panels_spread(h, w, g, ns),
                                   by(h, "panels"), steps_without_gaps(h), fixed_padding(h, ns, w), assumes=MOVED)
     yield rule("inputs_stride_1", h(w, g, *ns),  panels_turned(h, w, g, ns),
-                                  by(h, "panels"), moves_by_one(h), fixed_padding(h, ns, w), known_lengths(w),
-                                  assumes=MOVED)
+                                  by(h, "panels"), moves_by_one(h), fixed_padding(h, ns, w), assumes=MOVED)
     yield rule("weights",         k(x, g, *ns),  panels_weights(k, x, g, ns),
                                   by(k, "panels"), fixed_padding(k, x, ns), assumes=MOVED)
     # zeros whose number is computed lie around a copy of the image: far less than an array of all windows
@@ -106,8 +103,6 @@ def conv_by_panels(u, v, x: Real, w: Real, g: Real, ns: seg, f: head[conv], h: h
                                   by(f, "panels"), open_padding(f, x, w), assumes=MOVED)
     yield rule("padded_inputs",   h(w, g, *ns),  padded_inputs(h, w, g, ns),
                                   by(h, "panels"), open_padding(h, ns, w), assumes=MOVED)
-    yield rule("full_turned",     h(w, g, *ns),  full_turned(h, w, g, ns),
-                                  by(h, "panels"), moves_by_one(h), open_taps(h, w), assumes=MOVED)
     yield rule("padded_weights",  k(x, g, *ns),  padded_weights(k, x, g, ns),
                                   by(k, "panels"), open_padding(k, x, ns), assumes=MOVED)
 

@@ -280,8 +280,8 @@ def _by_cut_filters(d: Draw) -> Any:
     dtype, whole = d.rng.choice(("float64", "float32")), ("s", None, None, None)
     wide, k = d.input((2 * groups, channels, 4), dtype), d.input((), "int64", (taps, taps))
     w = mk(_op("subtensor", index=(whole, whole, ("s", None, "?", None))), (wide, k))
-    n = d.input((), "int64", (places + (taps - 1) * e,) * 2)
-    border = d.rng.choice(("valid", ((0, 0),)))
+    border = d.rng.choice(("valid", ((0, 0),), ((1, 0),), ((0, 2),)))
+    n = d.input((), "int64", (places + (taps - 1) * e - (0 if border == "valid" else sum(border[0])),) * 2)
     how = {"stride": (1,), "dilation": (e,), "border": border, "groups": groups, "flip": False}
     return mk(_op(INPUTS, **how), (w, d.input((2, 2 * groups, places), dtype), n))
 
@@ -293,7 +293,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),
-    "conv_by_panels.full_turned": _by_cut_filters,
+    "conv_by_panels.inputs_stride_1": _by_cut_filters,
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,
     "joins.of_numbers": _joined_numbers,
