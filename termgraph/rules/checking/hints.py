@@ -280,7 +280,7 @@ def _by_cut_filters(d: Draw) -> Any:
     dtype, whole = d.rng.choice(("float64", "float32")), ("s", None, None, None)
     wide, k = d.input((2 * groups, channels, 4), dtype), d.input((), "int64", (taps, taps))
     w = mk(_op("subtensor", index=(whole, whole, ("s", None, "?", None))), (wide, k))
-    border = d.rng.choice(("valid", ((0, 0),), ((1, 0),), ((0, 2),)))
+    border: Any = d.rng.choice(("valid", ((0, 0),), ((1, 0),), ((0, 2),)))
     n = d.input((), "int64", (places + (taps - 1) * e - (0 if border == "valid" else sum(border[0])),) * 2)
     how = {"stride": (1,), "dilation": (e,), "border": border, "groups": groups, "flip": False}
     return mk(_op(INPUTS, **how), (w, d.input((2, 2 * groups, places), dtype), n))
