@@ -33,7 +33,7 @@ from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import shape_i, specify_shape
-from termgraph.terms.ops.sorting import argsort
+from termgraph.terms.ops.sorting import argsort, too_few
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
 from termgraph.terms.types import TensorType, TupleType
@@ -171,9 +171,8 @@ def _by_sorting(t: AnyTerm, x: AnyTerm) -> AnyTerm:
         backwards = part(mk(order, (part(x, None, None, -1),)), -1, -k - 1, -1)
         last = mk(sub, (mk(shape_i.bind(axis=axis), (x,)), Const(np.int64(1))))
         found = mk(sub, (mk(dimshuffle.bind(order=("x",) * ndim), (last,)), backwards))
-    told = f"topk: the {abs(k)} {'largest' if k > 0 else 'smallest'} of an axis of {{0}} elements"
     known = tuple([d == axis for d in range(ndim)])
-    return mk(specify_shape.bind(known=known, told=told), (found, Const(np.int64(abs(k)))))
+    return mk(specify_shape.bind(known=known, told=too_few("{0}", k)), (found, Const(np.int64(abs(k)))))
 
 
 # What is written with another op where the backend has kernels for that one and none for this.

@@ -15,6 +15,7 @@ from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
+from termgraph.terms.ops.sorting import too_few
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
@@ -218,8 +219,7 @@ def _topmost(t: AnyTerm) -> Spec | None:
 def _enough(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     k = t.op.params["k"]
     sizes["k"] = poly(abs(k))
-    text = f"topk: the {{1}} {'largest' if k > 0 else 'smallest'} of an axis of {{0}} elements"
-    s.require(t, "ge", sizes["n"], sizes["k"], text)
+    s.require(t, "ge", sizes["n"], sizes["k"], too_few("{0}", k))
 
 
 def _running(t: AnyTerm) -> Spec | None:

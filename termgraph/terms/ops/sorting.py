@@ -53,9 +53,14 @@ def _infer_argtopk(x: Type, *, axis: int, k: int) -> TensorType:
     return TensorType.of("int64", (*tensor.shape[:axis], abs(k), *tensor.shape[axis + 1 :]))
 
 
+def too_few(n: object, k: int) -> str:
+    """What the user is told of an axis that has fewer elements than are selected; `n` may be a place for the number."""
+    return f"topk: the {abs(k)} {'largest' if k > 0 else 'smallest'} of an axis of {n} elements"
+
+
 def _check_enough(n: int, k: int) -> None:
     if n < abs(k):
-        raise ShapeError(f"topk: the {abs(k)} {'largest' if k > 0 else 'smallest'} of an axis of {n} elements")
+        raise ShapeError(too_few(n, k))
 
 
 def _argtopk(x: np.ndarray, *, axis: int, k: int) -> np.ndarray:
