@@ -39,13 +39,40 @@ def delayed(by):
     return tg.scan(lambda row, v: T.logaddexp(v, shift(v)) * row, u, y)[0][-1].sum()
 
 
+def recurrent(steps):
+    """A loop of products, or of sums along rows, in each step of a loop around it; three steps are written out."""
+
+    def around(c, _):
+        both = lambda a, e: (T.tanh(u @ (a + c)) + T.logsumexp(u + e[None], axis=1),) * 2  # noqa: E731
+        _, hs = tg.loop(both, x, T.outer(y, x))
+        return 0.5 * c + hs.mean(), hs.sum()
+
+    last, sums = tg.loop(around, T.constant(0.1), length=steps)
+    return last + T.sin(sums).sum()
+
+
+def forward_in_steps():
+    """Matrices that steps change, and a loop over their columns: the way there is a loop, the way back written out."""
+
+    def around(m, _):
+        _, be = tg.loop(lambda b, e: (T.logsumexp(m + (e + b)[None], axis=1),) * 2, T.zeros_like(x), T.outer(y, x))
+        return 0.5 * m + be.mean(), be.sum()
+
+    last, sums = tg.loop(around, u, length=3)
+    return last.sum() + sums.sum()
+
+
 def cases():
     field = rng.normal(size=(5, 4))
+    values = [rng.normal(size=(4, 4)), rng.normal(size=4), rng.normal(size=6)]
     return {
         "delay by one": ([u, y], delayed(1), u, [field, rng.normal(size=4)]),
         "delay by two": ([u, y], delayed(2), y, [field, rng.normal(size=4)]),
         "roll": ([u], (diffused(1) ** 2).sum(), u, [field]),
         "roll the other way, far": ([u], (diffused(-7) ** 3).sum(), u, [field]),
+        "products in loops": ([u, x, y], recurrent(T.constant(7) + 0 * y.shape[0]), u, values),
+        "products in three loops": ([u, x, y], recurrent(3), u, values),
+        "the way there in steps": ([u, x, y], forward_in_steps(), u, values),
         "rows in rows": ([x, y], warped(), x, [rng.normal(size=4), rng.normal(size=6)]),
     }
 
@@ -71,3 +98,13 @@ def test_an_array_is_not_kept_for_its_length():
     length = mk(shape_i.bind(axis=0), (part,))
     assert choose_residuals(op, [length]) == [length]
     assert choose_residuals(op, [length, part]) == choose_residuals(op, [part])
+
+
+def test_terms_that_went_from_loop_to_loop_have_lines():
+    """The way back is written out of a loop into loops: where a term came from leads from body to body, and ends."""
+    cost = forward_in_steps()
+    f = tg.function([u, x, y], tg.grad(cost, u))
+    graph = children_first(list(f.stage("loops").roots))
+    bodies = [t for op in {t.op for t in graph if t.op.family is loop_op} for t in children_first(op.params["body"])]
+    sites = [f.maker.work.lookup(t)[1] for t in [*graph, *bodies]]
+    assert any(site and site[0].co_filename == __file__ for site in sites)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.lower.lengths.index import ZERO, Poly, evaluate, nonneg, poly, symbols
-from termgraph.lower.lengths.shapes import INTEGER, RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
+from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, negative_text, too_short_text
@@ -83,39 +83,19 @@ class BodyLengths(Lengths):
 
     def _same_in_all_steps(self, leaf: AnyTerm, user: AnyTerm) -> Poly:
         """The integer that each step reads, where another loop wrote the same length in each of its steps."""
-        op = self.term.op
-        place = op.leaves.index(leaf) - op.n_consts - op.n_carry if leaf in op.leaves else -1
-        found = _each_element(self.around, Parts(op, self.term.args).xs[place], user) if place >= 0 else None
+        found = self.each_of_leaf(leaf, user)
         if found is None:
             raise NotLowerable(user, "a length that is computed in the loop")
         return found
 
-
-def _each_element(s: Lengths, x: AnyTerm, user: AnyTerm) -> Poly | None:
-    """The one number in all elements of a vector that a loop has stacked, if it is a length, else None.
-
-    Also of what is computed of such vectors: lengths of parts, which the backward loop finds as `max(lengths - 1, 0)`.
-    """
-    while x.op.family.name in ("subtensor", "dimshuffle", "alloc"):
-        x = x.args[0]
-    try:
-        if x.type.ndim == 0:
-            return s.as_poly(x, user)
-        if x.op.kind == "elementwise" and x.op.family.name in INTEGER:
-            each = [_each_element(s, a, user) for a in x.args]
-            known = [n for n in each if n is not None]
-            if len(known) < len(each) or (x.op.family.name == "mod" and not nonneg(known[1] - 1)):
-                return None  # a remainder counts as never negative
-            return INTEGER[x.op.family.name](*known)
-        if x.op.family.name != "nth" or x.args[0].op.family is not loop or x.type.ndim != 1:
+    def each_of_leaf(self, leaf: AnyTerm, user: AnyTerm) -> Poly | None:
+        """The one number in all elements of what a leaf reads in all steps: the rows of a sequence, or a constant."""
+        op, parts = self.term.op, Parts(self.term.op, self.term.args)
+        place = op.leaves.index(leaf) if leaf in op.leaves else op.n_consts
+        if op.n_consts <= place < op.n_consts + op.n_carry:  # a carry, or a leaf of another body
             return None
-        (of,), i = x.args, x.op.params["i"]
-        if not of.op.n_carry <= i < of.op.n_carry + of.op.n_ys:
-            return None
-        found: Poly = s.bodies[of].as_poly(of.op.params["body"][i], user)
-        return found
-    except NotLowerable:
-        return None
+        read = parts.consts[place] if place < op.n_consts else parts.xs[place - op.n_consts - op.n_carry]
+        return self.around.each_element(read, user)
 
 
 def _surely_differ(a: Poly, b: Poly) -> bool:

@@ -28,10 +28,11 @@ from termgraph.lower.lengths.index import (
     product,
     substitute,
     symbols,
-    wrapped,
 )
+from termgraph.lower.lengths.slices import Cut, cut
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Const
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
@@ -226,6 +227,10 @@ class Lengths:
             place = t.op.params["index"][0]
             if t.args[0].type.ndim == 1 and isinstance(place, int):
                 return self._value(f"number{t.args[0].index}_{place % (1 << 32)}", t.args[0], place)
+        if name == "subtensor" and self._is_there(t):
+            found = self.each_element(t.args[0], user)
+            if found is not None:
+                return found
         if name == "sum" and t.type.dtype == "int64" and t.args[0].type.kind in "bi" and self._is_read(t.args[0]):
             return self.of_all("count" if t.args[0].type.kind == "b" else "sum", t.args[0], user)
         if name in SHIFTS and _is_arithmetic(t):
@@ -233,6 +238,50 @@ class Lengths:
         elif not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
+
+    def _is_there(self, t: AnyTerm) -> bool:
+        """Whether the element that is read is one for sure, whatever the arguments are."""
+        lengths = [n.const for n in self.shapes.get(t.args[0], ())]
+        places = t.op.params["index"]
+        return len(places) == len(lengths) and all(
+            isinstance(k, int) and n is not None and -n <= k < n for k, n in zip(places, lengths)
+        )
+
+    def each_element(self, x: AnyTerm, user: AnyTerm) -> Poly | None:
+        """The one number in all elements of an array of lengths: stacked by loops, or put together of those of steps.
+
+        Also of what is computed of such arrays: the backward loop finds the lengths of parts as `max(lengths - 1, 0)`.
+        """
+        while x.op.family.name in ("subtensor", "dimshuffle", "alloc"):
+            x = x.args[0]
+        try:
+            if x.type.ndim == 0:
+                return self.as_poly(x, user)
+            if x.op is ARG:
+                return self.each_of_leaf(x, user)
+            name = x.op.family.name
+            if x.op.kind == "elementwise" and name in INTEGER:
+                each = [self.each_element(a, user) for a in x.args]
+                known = [n for n in each if n is not None]
+                if len(known) < len(each) or (name == "mod" and not nonneg(known[1] - 1)):
+                    return None  # a remainder counts as never negative
+                return INTEGER[name](*known)
+            if name in ("make_vector", "join"):  # one part for each step, of a loop that was written out
+                first, *others = [self.each_element(a, user) for a in x.args]
+                return first if all(n is first for n in others) else None
+            if name != "nth" or x.args[0].op.family is not loop:
+                return None
+            (of,), i = x.args, x.op.params["i"]
+            if not of.op.n_carry <= i < of.op.n_carry + of.op.n_ys:
+                return None
+            found: Poly | None = self.bodies[of].each_element(of.op.params["body"][i], user)
+            return found
+        except NotLowerable:
+            return None
+
+    def each_of_leaf(self, leaf: AnyTerm, user: AnyTerm) -> Poly | None:
+        """The one number in all elements of an argument, if that is known: of a loop's body it may be."""
+        return None
 
     def of_all(self, what: str, t: Any, user: AnyTerm) -> Poly:
         """How many elements of an array are true (`count`), the largest or -1 (`most`), or their `sum`."""
@@ -356,40 +405,6 @@ def _fold(f: Callable[[Poly, Poly], Poly], xs: Sequence[Poly]) -> Poly:
 
 
 # ---------------------------------------------------------------------- slices
-@record(frozen=True)
-class Cut:
-    """Where `x[start:stop:step]` reads: element k of the result is element `start + k * step`."""
-
-    start: Poly
-    step: int
-    length: Poly
-
-
-def cut(start: Any, stop: Any, step: int | None, n: Poly) -> Cut:
-    """The geometry of a slice; bounds are None, integers or polynomials."""
-    step = 1 if step is None else step
-    if step > 0:
-        lo = ZERO if start is None else _low(start, n)
-        hi = n if stop is None else minimum(wrapped(stop, n), n)
-        return Cut(lo, step, _steps(hi - lo, step))
-    first = n - 1 if start is None else minimum(wrapped(start, n), n - 1)
-    end = poly(-1) if stop is None else maximum(wrapped(stop, n), -1)
-    return Cut(first, step, _steps(first - end, -step))
-
-
-def _steps(span: Poly, step: int) -> Poly:
-    """How many each `step`-th element of a span is, which may be negative; no maximum where it cannot matter."""
-    whole = span + (step - 1)
-    return divide(whole if nonneg(whole) else maximum(0, span) + (step - 1), step)[0]
-
-
-def _low(start: Any, n: Poly) -> Poly:
-    known = poly(start).const
-    if known is not None and known >= 0:
-        return poly(start)  # past the end, nothing is read
-    return minimum(maximum(0, wrapped(start, n)), n) if known is None else maximum(0, n + known)
-
-
 # ---------------------------------------------------------------------- indexing
 @record(frozen=True)
 class Part:

@@ -6,6 +6,7 @@ the body can stop early. Taps, updates and directions are translated to this by 
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -359,10 +360,26 @@ def note_places(op: Op, find: Callable[[], Places], users: bool = False) -> None
         _places[op] = find
 
 
+class _Asked(threading.local):
+    """The ops whose places a thread is looking for: a term can have come out of one body into another and back."""
+
+    def __init__(self) -> None:
+        self.ops: set[Op] = set()
+
+
+_asked = _Asked()
+
+
 def places_of(op: Op) -> Places:
     """The user's name and line for the terms of a loop's body, as far as they are known."""
     find = _places.get(op)
-    return {} if find is None else find()
+    if find is None or op in _asked.ops:
+        return {}
+    _asked.ops.add(op)
+    try:
+        return find()
+    finally:
+        _asked.ops.discard(op)
 
 
 def inherit_places(op: Op, source: Op, renamed: Mapping[Any, Any]) -> None:
