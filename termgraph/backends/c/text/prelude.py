@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import bessel, erfinv, float32, gammas, halves, incomplete_gamma, log1mexp, random_bits
+from termgraph.backends.c.text import (
+    avx512,
+    bessel,
+    erfinv,
+    float32,
+    gammas,
+    halves,
+    incomplete_gamma,
+    log1mexp,
+    random_bits,
+)
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.special import special_functions
@@ -350,6 +360,7 @@ _FIXED = {
     **gammas.functions(_INLINE),
     **incomplete_gamma.functions(_INLINE),
     **log1mexp.functions(_INLINE),
+    **avx512.functions(),
 }
 _WORD = pattern(r"[A-Za-z_]\w*")
 
@@ -427,9 +438,9 @@ def _simd(stem: str) -> str:
 def _declaration(name: str) -> str | None:
     for c, stem in (("double", name), ("float", name[:-1] if name.endswith("f") else "")):
         if stem in VECTOR:
-            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});"
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});{avx512.variant(name)}"
         if stem in VECTOR_2:
-            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c}, {c});"
+            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c}, {c});{avx512.variant(name)}"
         if stem in SCALAR:
             return f"{c} {name}({c});"
         if stem in SCALAR_2:

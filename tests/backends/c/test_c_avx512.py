@@ -1,0 +1,140 @@
+"""The functions of float64 for vectors of 64 bytes: right within their errors, and where there is no right number."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build import compilers
+from termgraph.backends.c.text import avx512
+from termgraph.backends.c.text.prelude import needed
+
+compiler = compilers.find_compiler()
+pytestmark = pytest.mark.skipif(
+    compiler is None
+    or "clang" in compiler.identity
+    or not avx512.VARIANTS.keys() <= compilers.libmvec()
+    or not compilers.processor_flags() >= avx512.NEEDED
+    or np.finfo(np.longdouble).nmant < 63,
+    reason="there are no vectors of 64 bytes, or no gcc and glibc, or nothing to measure with",
+)
+
+LARGEST = {"exp": 0.56, "expm1": 2.1, "log": 0.78, "pow": 0.75}  # units of the last place, as the module says
+RANGES = {
+    "exp": [(-700, 700), (-1, 1)],
+    "expm1": [(-3, 3), (-40, 700)],
+    "log": [(0.5, 2), (1e-300, 1e300), (0, 1e-308)],
+}
+SPECIAL = np.array(
+    [
+        np.nan,
+        np.inf,
+        -np.inf,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        -0.5,
+        3.0,
+        -3.0,
+        709.7,
+        709.79,
+        -745.1,
+        -745.2,
+        1e308,
+    ]
+    + [
+        -1e308,
+        5e-324,
+        -5e-324,
+        2.2250738585072014e-308,
+        1e-310,
+        -1e-310,
+        1e16,
+        -1e16,
+        9007199254740993.0,
+        1e-17,
+        -1e-17,
+    ]
+    + [
+        1000.0,
+        -1001.0,
+        0.9999999999999999,
+        1.0000000000000002,
+        1.5,
+        0.75,
+        1.4062499999999998,
+        0.703125,
+        1.40625,
+        2.5,
+        -40.5,
+    ]
+)  # a multiple of eight: all go through vectors
+
+
+def function(name, mode):
+    x, y = T.vector("x"), T.vector("y")
+    if name == "pow":
+        return tg.function([x, y], T.power(x, y), mode=mode)
+    return tg.function([x], getattr(T, name)(x), mode=mode)
+
+
+@pytest.fixture(scope="module", params=["FAST_RUN", "STRICT"])  # products and sums joined, and apart
+def functions(request):
+    return {name: function(name, request.param) for name in LARGEST}
+
+
+def units(got, want):
+    """How far numbers are from others of more digits, in units of the last place of float64."""
+    exponent = np.maximum(np.frexp(want)[1], -1021)
+    return np.abs(got - want) / np.ldexp(np.longdouble(1), exponent - 53)
+
+
+def test_no_multiple_is_missing():
+    assert len(SPECIAL) % 8 == 0
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_errors_of_one_operand(functions, name):
+    rng = np.random.default_rng(0)
+    for low, high in RANGES[name]:
+        x = rng.uniform(low, high, 1 << 16)
+        x = x[x > 0] if name == "log" else x
+        x = x[: len(x) // 8 * 8]
+        assert units(functions[name](x), getattr(np, name)(x.astype(np.longdouble))).max() <= LARGEST[name]
+
+
+@pytest.mark.parametrize(("base", "exponent"), [((0.9, 1.1), 6500), ((0, 100), 5), ((0.5, 2), 3), ((0, 1e10), 30)])
+def test_errors_of_powers(functions, base, exponent):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(*base, 1 << 16), rng.uniform(-exponent, exponent, 1 << 16)
+    got, want = functions["pow"](x, y), np.power(x.astype(np.longdouble), y)
+    normal = (want > 1e-300) & (want < 1e308)
+    assert units(got, want)[normal].max() <= LARGEST["pow"]
+
+
+def same(got, want, units=1):
+    assert np.array_equal(np.isnan(got), np.isnan(want))
+    number = ~np.isnan(want)
+    assert np.array_equal(np.signbit(got)[number], np.signbit(want)[number])
+    np.testing.assert_array_max_ulp(got[number], want[number], units)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", RANGES)
+def test_special_operands(functions, name):
+    same(functions[name](SPECIAL), getattr(np, name)(SPECIAL), 2)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_special_powers(functions):
+    x, y = (np.ascontiguousarray(a.ravel()) for a in np.meshgrid(SPECIAL, SPECIAL))
+    same(functions["pow"](x, y), np.power(x, y))
+
+
+def test_programs_hold_what_they_use():
+    assert all(f"_{name}(" in needed(name).split("TG_EIGHT_VARIANT")[-1] for name in LARGEST)
+    assert "TG_EIGHT" not in needed("sin")
