@@ -49,7 +49,11 @@ def derived() -> dict[str, list]:
     powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
     side = mp.log(2) / 32 * mp.mpf(1.0005)
     logs, middles = [split_log(v) for v in inverses()], [split_log(v) for v in middle_inverses()]
+    single = series(lambda r: mp.log1p(r) / r / mp.log(2), -mp.mpf(1) / 31, 10 / mp.mpf(159), 5, lambda r: 1)
     return {
+        "LOG2": [-mp.log(v, 2) for v in inverses()],
+        "SINGLE_LOG2": single,
+        "SINGLE_EXP2": series(lambda s: (mp.mpf(2) ** s - 1) / s, -1 / mp.mpf(31.9), 1 / mp.mpf(31.9), 2, abs),
         "TWO": powers,
         "TWO_LOW": [p - mp.mpf(float(p)) for p in powers],
         "EXP": series(lambda r: (mp.expm1(r) - r) / r**2, -side, side, 5, lambda r: r**2),

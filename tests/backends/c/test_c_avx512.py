@@ -13,7 +13,7 @@ compiler = compilers.find_compiler()
 pytestmark = pytest.mark.skipif(
     compiler is None
     or "clang" in compiler.identity
-    or not avx512.VARIANTS.keys() <= compilers.libmvec()
+    or not {"exp", "expm1", "log", "pow"} <= compilers.libmvec()
     or not compilers.processor_flags() >= avx512.NEEDED
     or np.finfo(np.longdouble).nmant < 63,
     reason="there are no vectors of 64 bytes, or no gcc and glibc, or nothing to measure with",
@@ -133,6 +133,30 @@ def test_special_operands(functions, name):
 def test_special_powers(functions):
     x, y = (np.ascontiguousarray(a.ravel()) for a in np.meshgrid(SPECIAL, SPECIAL))
     same(functions["pow"](x, y), np.power(x, y))
+
+
+@pytest.fixture(scope="module", params=["FAST_RUN", "STRICT"])
+def single_power(request):
+    x, y = T.fvector("x"), T.fvector("y")
+    return tg.function([x, y], T.power(x, y), mode=request.param)
+
+
+@pytest.mark.parametrize(("base", "exponent"), [((0.9, 1.1), 700), ((0, 100), 5), ((0.5, 2), 3), ((0, 1e10), 3)])
+def test_errors_of_powers_of_float32(single_power, base, exponent):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(*base, 1 << 16).astype("float32"), rng.uniform(-exponent, exponent, 1 << 16).astype("float32")
+    got, want = single_power(x, y), np.power(x.astype(float), y.astype(float))
+    normal = (want > 1.2e-38) & (want < 3.4e38)
+    off = np.abs(got - want)[normal] / np.ldexp(1.0, np.frexp(want[normal])[1] - 24)
+    assert off.max() <= 0.57
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_special_powers_of_float32(single_power):
+    x, y = (np.ascontiguousarray(a.ravel()) for a in np.meshgrid(SPECIAL, SPECIAL))
+    x, y = x.astype("float32"), y.astype("float32")
+    want = np.power(x.astype(float), y.astype(float)).astype("float32")
+    same(single_power(x, y), want)
 
 
 def test_programs_hold_what_they_use():

@@ -1,8 +1,9 @@
-"""Vector versions of `exp`, `expm1`, `log` and `pow` of float64 for vectors of 64 bytes. Pure text.
+"""Vector versions of `exp`, `expm1`, `log` and `pow` for vectors of 64 bytes. Pure text.
 
 gcc calls them in vector loops in the place of libmvec's, whose names they have: they take half of its time and are
 closer to the right numbers. `scripts/fit_float64.py` derives their tables and measures both. Largest errors in units
-of the last place, libmvec's in brackets: exp 0.55 (3.1), expm1 2.0 (2.1), log 0.77 (1.6), pow 0.7 (1.0).
+of the last place, libmvec's in brackets: exp 0.55 (3.1), expm1 2.0 (2.1), log 0.77 (1.6), pow 0.7 (1.0); of float32
+pow 0.56 (0.63).
 """
 
 from __future__ import annotations
@@ -59,6 +60,18 @@ MIDDLE_LOW = """
 CUBE = """
     0x1.5555555555555p-2, -0x1.ffffffffffed9p-3, 0x1.9999999999568p-3, -0x1.55555557ac34fp-3, 0x1.249249293bf8ep-3,
     -0x1.ffffcda1aa5f5p-4, 0x1.c71c2a997b365p-4, -0x1.9a76b95c91f5cp-4, 0x1.7552afb54c4dp-4"""
+# For `pow` of float32, in double: log2 of the inverses, log2(1 + r) = r * (c0 + c1*r + ...), -1/31 <= r <= 1/16, and
+# 2^s = 1 + s * (c0 + c1*s + ...), |s| <= 1/32
+LOG2 = """
+    0x0p+0, 0x1.097e38ce60649p-3, 0x1.abb2ca9ec7472p-3, 0x1.249cd2b13cd6cp-2, 0x1.6cb0f6865c8eap-2,
+    0x1.b495d4e9185f7p-2, 0x1.f804ae8d0cd02p-2, 0x1.1b17e849adc26p-1, -0x1.8b1f835e0b642p-2, -0x1.509028ff8e0a2p-2,
+    -0x1.15fa676bb08ffp-2, -0x1.c0db6cdd94deep-3, -0x1.56df5328d58c5p-3, -0x1.dc8b7c49a1ddbp-4,
+    -0x1.19b74069f5f0ap-4, 0x0p+0"""
+SINGLE_LOG2 = """
+    0x1.715476529df4p+0, -0x1.7154760956168p-1, 0x1.ec70a9d2efc51p-2, -0x1.715b4b123bea2p-2, 0x1.277a420abc02ap-2,
+    -0x1.c8e88e78f7799p-3"""
+SINGLE_EXP2 = """
+    0x1.62e42feb0baa4p-1, 0x1.ebfffaea2ce19p-3, 0x1.c6b4710d98665p-5"""
 
 
 def _table(name: str, numbers: str) -> str:
@@ -180,9 +193,49 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     const int rare = TG_EIGHT_KINDS(x, 0xff) | TG_EIGHT_KINDS(y, 0x99);
     return __builtin_expect(rare, 0) ? tg_eight_pow_rest(x, y, out, rare) : out;
 }"""
+# Eight of sixteen numbers at a time; what float32 holds, also below its normal numbers, is normal in double.
+_POWF = """typedef float tg_eight_floats __attribute__((vector_size(32)));
+typedef float tg_sixteen_floats __attribute__((vector_size(64)));
+float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
+__attribute__((noinline, cold))
+static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_floats y, tg_sixteen_floats out, int which)
+{
+    for (int l = 0; l < 16; l++)
+        if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
+    return out;
+}
+TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(tg_eight_floats base, tg_eight_floats exponent)
+{
+    const tg_eight x = __builtin_convertvector(base, tg_eight), y = __builtin_convertvector(exponent, tg_eight);
+    const tg_eight m = TG_EIGHT_MANTISSA(x), k = TG_EIGHT_EXPONENT(x) - TG_EIGHT_EXPONENT(m);
+    const tg_eight_bits j = (tg_eight_bits)m >> 48;
+    const double *c = tg_eight_single_log2, *d = tg_eight_single_exp2;
+    const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
+    const tg_eight a = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[1]), TG_EIGHT_ALL(c[0]));
+    const tg_eight b = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[3]), TG_EIGHT_ALL(c[2]));
+    const tg_eight e = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[5]), TG_EIGHT_ALL(c[4]));
+    const tg_eight p = TG_EIGHT_FMA(TG_EIGHT_FMA(e, z, b), z, a), shift = TG_EIGHT_ALL(0x1.8p52 / 16);
+    const tg_eight t = y * TG_EIGHT_FMA(r, p, k + TG_EIGHT_PICK(tg_eight_log2, j)), u = t + shift, n = u - shift;
+    const tg_eight s = TG_EIGHT_CLOSER(t - n, TG_EIGHT_ALL(1.0)), two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
+    const tg_eight f = TG_EIGHT_FMA(s, TG_EIGHT_ALL(d[2]), TG_EIGHT_ALL(d[1]));
+    const tg_eight q = TG_EIGHT_FMA(s, f, TG_EIGHT_ALL(d[0]));
+    return __builtin_convertvector(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n), tg_eight_floats);
+}
+TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
+{
+#define TG_EIGHT_FIRST(a) __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7)
+#define TG_EIGHT_LAST(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
+    const tg_eight_floats first = tg_eight_powf(TG_EIGHT_FIRST(x), TG_EIGHT_FIRST(y));
+    const tg_eight_floats last = tg_eight_powf(TG_EIGHT_LAST(x), TG_EIGHT_LAST(y));
+    const tg_sixteen_floats out =
+        __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);
+    const int rare = (bases | __builtin_ia32_fpclassps512_mask(y, 0x99, -1)) & 0xffff;
+    return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;
+}"""
 HIGH, LOW = "0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"  # ln2; the first is a multiple of 2^-42
 NEEDED = {"avx512f", "avx512dq"}
-VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW}
+VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, "powf": _POWF}
 
 
 def functions() -> dict[str, str]:
@@ -190,7 +243,7 @@ def functions() -> dict[str, str]:
     tables = {
         "two": TWO, "two_low": TWO_LOW, "exp": EXP, "log": LOG, "inverse": INVERSE, "inverse_high": INVERSE_HIGH,
         "inverse_low": INVERSE_LOW, "middle": MIDDLE, "middle_high": MIDDLE_HIGH, "middle_low": MIDDLE_LOW,
-        "cube": CUBE,
+        "cube": CUBE, "log2": LOG2, "single_log2": SINGLE_LOG2, "single_exp2": SINGLE_EXP2,
     }  # fmt: skip
     texts = {f"tg_eight_{name}": _table(f"tg_eight_{name}", numbers) for name, numbers in tables.items()}
     texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL}
@@ -199,12 +252,8 @@ def functions() -> dict[str, str]:
 
 
 def variant(name: str) -> str:
-    """The version of a function for this processor's vectors, if there is one here; else nothing."""
-    if (
-        name not in VARIANTS
-        or name not in compilers.libmvec()
-        or not {"avx512f", "avx512dq"} <= compilers.processor_flags()
-    ):
+    """The version of a function that libmvec has, if there is one here for this processor's vectors; else nothing."""
+    if name not in VARIANTS or not compilers.processor_flags() >= NEEDED:
         return ""
     text = VARIANTS[name].replace("$HIGH", HIGH).replace("$LOW", LOW)
     return f"\n#ifdef TG_EIGHT\n{text}\n#endif"

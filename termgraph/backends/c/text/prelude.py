@@ -430,17 +430,19 @@ def _helper(name: str) -> str | None:
     return _INLINE + text
 
 
-def _simd(stem: str) -> str:
+def _in_vectors(declared: str, name: str, stem: str) -> str:
     """Says that there is a vector version, where that is so: older C libraries have few, others none."""
-    return 'simd("notinbranch"), ' if stem in compilers.libmvec() else ""
+    if stem not in compilers.libmvec():
+        return f"__attribute__((const)) {declared}"
+    return f'__attribute__((simd("notinbranch"), const)) {declared}{avx512.variant(name)}'
 
 
 def _declaration(name: str) -> str | None:
     for c, stem in (("double", name), ("float", name[:-1] if name.endswith("f") else "")):
         if stem in VECTOR:
-            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c});{avx512.variant(name)}"
+            return _in_vectors(f"{c} {name}({c});", name, stem)
         if stem in VECTOR_2:
-            return f"__attribute__(({_simd(stem)}const)) {c} {name}({c}, {c});{avx512.variant(name)}"
+            return _in_vectors(f"{c} {name}({c}, {c});", name, stem)
         if stem in SCALAR:
             return f"{c} {name}({c});"
         if stem in SCALAR_2:
