@@ -8,6 +8,7 @@ pow 0.56 (0.63).
 
 from __future__ import annotations
 
+from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
 
 # 2^(j/16), and what it lacks. The index of an element is in the last bits of 16 x / ln2, rounded to a whole number.
@@ -80,7 +81,8 @@ def _table(name: str, numbers: str) -> str:
 
 # Hidden and weak: objects that are linked together may both hold them. `TG_EIGHT_CLOSER` is the nearer to 0 of two
 # numbers, with the sign of the first; what is no number is 1 then.
-_EIGHT = """#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(__clang__)
+_EIGHT = """#ifdef __has_builtin
+#if !defined(__clang__) && $BUILTINS
 #define TG_EIGHT
 typedef double tg_eight __attribute__((vector_size(64)));
 typedef long long tg_eight_bits __attribute__((vector_size(64)));
@@ -90,7 +92,7 @@ typedef long long tg_eight_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_FMA(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
 #define TG_EIGHT_PICK(table, j) \\
     __builtin_ia32_vpermt2varpd512_mask(j, *(const tg_eight *)table, *(const tg_eight *)(table + 8), (unsigned char)-1)
-#define TG_EIGHT_SCALE(a, n) __builtin_ia32_scalefpd512_mask(a, n, a, (unsigned char)-1, 4) /* a * 2^floor(n) */
+#define TG_EIGHT_SCALE(a, n) __builtin_ia32_scalefpd512_mask(a, n, a, (unsigned char)-1, 4) /* by 2^n, n rounded down */
 #define TG_EIGHT_FLOOR(a) __builtin_ia32_rndscalepd_mask(a, 1, a, (unsigned char)-1, 4)
 #define TG_EIGHT_CLOSER(a, b) __builtin_ia32_rangepd512_mask(a, b, 2, a, (unsigned char)-1, 4)
 #define TG_EIGHT_EXPONENT(a) __builtin_ia32_getexppd512_mask(a, a, (unsigned char)-1, 4)
@@ -98,6 +100,7 @@ typedef long long tg_eight_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_KINDS(a, kinds) __builtin_ia32_fpclasspd512_mask(a, kinds, (unsigned char)-1)
 #define TG_EIGHT_MEND(a, x, how) \\
     __builtin_ia32_fixupimmpd512_mask(a, x, (tg_eight_bits){0} + (how), 0, (unsigned char)-1, 4)
+#endif
 #endif"""
 # x - n ln2, of which 16 n is a whole number
 _REDUCED = """TG_EIGHT_INLINE tg_eight tg_eight_reduced(tg_eight x, tg_eight *n, tg_eight_bits *j)
@@ -234,6 +237,7 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
     return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;
 }"""
 HIGH, LOW = "0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"  # ln2; the first is a multiple of 2^-42
+_BUILTIN = pattern(r"__builtin_ia32_\w+")  # gcc knows them where the processor does, and may name them anew
 NEEDED = {"avx512f", "avx512dq"}
 VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, "powf": _POWF}
 
@@ -247,8 +251,10 @@ def functions() -> dict[str, str]:
     }  # fmt: skip
     texts = {f"tg_eight_{name}": _table(f"tg_eight_{name}", numbers) for name, numbers in tables.items()}
     texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL}
+    used = sorted(set(_BUILTIN.findall("".join([_EIGHT, *texts.values(), *VARIANTS.values()]))))
+    known = " \\\n    && ".join([f"__has_builtin({name})" for name in used])
     guarded = {name: f"#ifdef TG_EIGHT /* by tg_eight */\n{text}\n#endif" for name, text in texts.items()}
-    return {"tg_eight": _EIGHT} | guarded
+    return {"tg_eight": _EIGHT.replace("$BUILTINS", known)} | guarded
 
 
 def variant(name: str) -> str:
