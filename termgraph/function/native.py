@@ -154,6 +154,12 @@ def known_at_first(maker: Maker) -> Shapes:
     return lengths_of(maker.inputs, values, ordered(maker).cells)
 
 
+def known_in_copy(maker: Maker, copied: Maker) -> Shapes:
+    """The lengths that a maker knows, in its copy's order of cells: updated ones come first, if updates are kept."""
+    by_input = dict(zip(ordered(maker).cells, maker.known))
+    return tuple([by_input[i] for i in ordered(copied).cells]) if by_input else ()
+
+
 def for_present_lengths(f: Function) -> Any:
     """Another function, if shared variables do not have the lengths that this one was compiled for; else None."""
     maker = f.maker

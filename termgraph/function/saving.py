@@ -19,7 +19,7 @@ from termgraph.function.compiled import Function
 from termgraph.function.inout import In, Out
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode
-from termgraph.function.native import form_of
+from termgraph.function.native import form_of, known_in_copy
 from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Variable
@@ -56,6 +56,7 @@ def copied(
     maker.profile.rules = dict(f.maker.profile.rules)
     maker.inputs = [_swapped(item, new_of) for item in f.maker.inputs]
     maker.keeps_updates = f.maker.keeps_updates and not delete_updates
+    maker.known = known_in_copy(f.maker, maker)
     storage = [
         (item.value if item.shared else _fresh(item, c) if item.update is not None else None)
         for item, c in zip(maker.inputs, f.input_storage)

@@ -41,6 +41,21 @@ def test_a_new_shape_gets_a_program_of_its_own(options):
     assert right(f, w) and programs(f) == 1
 
 
+@pytest.mark.parametrize("updated", [[2], [1], [1, 2], [0, 1, 2]], ids=str)
+@pytest.mark.parametrize("shapes", [((3,), (3, 4), ()), ((3,), (4,), (5,))], ids=str)
+def test_a_copy_without_updates_knows_the_lengths_of_the_same_variables(shapes, updated):
+    """Updated variables stand first in a program: it was an IndexError, or a program for the lengths of another one."""
+    shared = [tg.shared(np.linspace(0.1, 1, int(np.prod(s))).reshape(s), name=f"s{k}") for k, s in enumerate(shapes)]
+    total = sum(T.tanh(v).sum() for v in shared)
+    f = tg.function([], total, updates=[(shared[k], shared[k] * 2 + 0 * total) for k in updated])
+    expected = sum(np.tanh(v.get_value()).sum() for v in shared)
+    for h in (f, copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        g = h.copy(delete_updates=True)
+        assert g() == pytest.approx(expected) == g() and programs(g) == 0
+    f()
+    assert f.copy(delete_updates=True)() == pytest.approx(sum(np.tanh(v.get_value()).sum() for v in shared))
+
+
 def test_lengths_are_numbers_in_the_text():
     _, f = product(17, 19)
     assert "19" in f.source("c").partition("tg_run")[2] and "!= 19) return" in f.source("c")
