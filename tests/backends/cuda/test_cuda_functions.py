@@ -97,6 +97,17 @@ def test_shared_variables_live_on_the_device(gpu):
 
 
 @emulated
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1, 2)], ids=str)
+def test_updates_of_every_shape_replace_the_old_value(gpu, shape):
+    """Whether there is an old value was asked of its length: arrays of no elements had none."""
+    w = tg.shared(np.full(shape, 2.0, "float32"), name="w")
+    f = tg.function([], w * 3, updates=[(w, T.maximum(w * 2, 1e-3))])
+    for value in (2, 4, 8):
+        np.testing.assert_array_equal(f(), np.full(shape, 3 * value, "float32"))
+    np.testing.assert_array_equal(w.get_value(), np.full(shape, 16, "float32"))
+
+
+@emulated
 def test_one_variable_for_functions_on_both_sides(gpu):
     w = tg.shared(np.arange(3.0))
     there = tg.function([], w * 1, updates=[(w, w + 1)])

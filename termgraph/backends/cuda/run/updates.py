@@ -52,11 +52,11 @@ class Commit:
 
     def pending(self, storage: Any, new: Pending) -> DeviceArray | None:
         """Where a pending value will be: None if it replaces the old one, else new memory."""
-        old = storage[0] if type(storage) is list and _replaceable(storage, new) else None
-        made = None
-        if old is None:
-            made = DeviceArray.empty(new.call.executable.device, new.shape, new.dtype, "a new value of a variable")
-        new.call.targets[new.number] = (old or made).address  # type: ignore[union-attr]
+        if type(storage) is list and _replaceable(storage, new):
+            new.call.targets[new.number] = storage[0].address
+            return None
+        made = DeviceArray.empty(new.call.executable.device, new.shape, new.dtype, "a new value of a variable")
+        new.call.targets[new.number] = made.address
         return made
 
     def copied(self, storage: Any, new: DeviceArray) -> bool:
