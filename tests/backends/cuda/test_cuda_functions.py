@@ -101,10 +101,10 @@ def test_shared_variables_live_on_the_device(gpu):
 def test_updates_of_every_shape_replace_the_old_value(gpu, shape):
     """Whether there is an old value was asked of its length: arrays of no elements had none."""
     w = tg.shared(np.full(shape, 2.0, "float32"), name="w")
-    f = tg.function([], w * 3, updates=[(w, T.maximum(w * 2, 1e-3))])
-    for value in (2, 4, 8):
-        np.testing.assert_array_equal(f(), np.full(shape, 3 * value, "float32"))
-    np.testing.assert_array_equal(w.get_value(), np.full(shape, 16, "float32"))
+    f = tg.function([], [], updates=[(w, T.maximum(w * 2, 1e-3))])
+    for value in (4, 8, 16):
+        f()
+        np.testing.assert_array_equal(w.get_value(), np.full(shape, value, "float32"))
 
 
 @emulated
