@@ -13,6 +13,7 @@ from termgraph.lower.memory import plan as memory
 from termgraph.lower.push import small_folds
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule import product_epilogues, rows
+from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 
@@ -55,6 +56,28 @@ def test_a_long_chain_of_choices_is_stored_at_once():
         args = {theta.term: Arg(0, theta.term.type), x.term: Arg(1, x.term.type)}
         rounds.append(lower(substitute([o.term for o in outputs], args)).statements.rounds)
     assert rounds[1] == rounds[0], rounds
+
+
+def test_what_is_stored_late_is_looked_for_only_where_something_was_pushed(monkeypatch):
+    """Halves that are joined and never stored are a chain from the first layer to the last, above each product."""
+    seen = [0]
+    real = Worklist.above
+    monkeypatch.setattr(
+        Worklist, "above", lambda *given: seen.__setitem__(0, seen[0] + len(found := real(*given))) or found
+    )
+    monkeypatch.setattr(tg.config.cache, "programs", False)
+    counts = []
+    for layers in (8, 16, 32):
+        seen[0] = 0
+        x = h = T.tensor("x", dtype="float32", shape=(8, 16))
+        weights = [tg.shared(np.ones((16, 8), "float32")) for _ in range(layers)]
+        for w in weights:
+            h = T.concatenate([T.tanh(h @ w), T.maximum(h[:, :8], 0)], 1)
+        loss = (h * h).mean()
+        tg.function([x], [loss, *tg.grad(loss, weights)], mode=tg.Mode(linker="c"))
+        counts.append(seen[0])
+    a, b, c = counts
+    assert 0 < c - b <= 2.2 * (b - a), counts
 
 
 @pytest.mark.parametrize("gradient", [False, True])

@@ -208,10 +208,11 @@ class Storage:
 
     def _forget(self, t: Const | AnyTerm) -> None:
         """What was pushed through a term, and the statements it is part of."""
-        above = self.work.above(t)
+        memo, dropped = self.push.memo, self.dropped
+        above = self.work.above(t, lambda u: u in memo or u in dropped)
         for u in (t, *above):
-            if self.push.memo.pop(u, None) is not None:
-                self.dropped.add(u)
+            if memo.pop(u, None) is not None:
+                dropped.add(u)
         for u in above:
             if u in self.cuts or u in self.targets:
                 self.work.add(u, early=self._is_call(u))

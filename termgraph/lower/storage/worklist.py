@@ -41,15 +41,19 @@ class Worklist:
         self.waiting.remove(t)
         return t
 
-    def above(self, t: AnyTerm) -> list[Any]:
-        """Everything that is computed from a term with nothing stored between: the first stored users end it."""
+    def above(self, t: AnyTerm, was_pushed: Callable[[Any], bool]) -> list[Any]:
+        """Everything that may have been computed from a term with nothing stored between.
+
+        The first stored users end it, and those of which no element was ever made: nothing above them holds one of t.
+        So all of these walks together take no more steps than elements are made.
+        """
         out: dict[Any, None] = {}
         todo = [t]
         while todo:
             for u in self.users.get(todo.pop(), ()):
                 if u not in out:
                     out[u] = None
-                    if not self.is_stored(u):
+                    if was_pushed(u) and not self.is_stored(u):
                         todo.append(u)
         return list(out)
 
