@@ -15,6 +15,7 @@ import termgraph.tensor as T
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.cprogram import SPARED
 from termgraph.backends.c.text import halves
 
 LINKER = "auto"
@@ -62,6 +63,14 @@ big = rng.normal(size=10**6)
 np.testing.assert_allclose(tg.function([x], T.exp(x).sum())(big), np.exp(big).sum())
 print(find_compiler().kind, glue.provider().__name__)
 """
+
+
+@pytest.mark.parametrize("kind", ["gcc", "clang", "zig", "cc"])
+def test_passes_are_left_out_by_the_compiler_that_knows_their_names(kind):
+    """Others would refuse the flags, or warn of them."""
+    compiler = compilers.Compiler(("a compiler",), kind, compilers.COMMON_FLAGS, "it")
+    assert SPARED and [compiler.suits(flag) for flag in SPARED] == [kind == "gcc"] * len(SPARED)
+    assert compiler.suits("-fwrapv")
 
 
 @pytest.mark.parametrize("kind", ["clang", pytest.param("zig", marks=pytest.mark.slow)])

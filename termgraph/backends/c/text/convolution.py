@@ -105,8 +105,9 @@ typedef struct {
 } tg_conv_run;
 void *malloc(size_t);
 void free(void *);
-#if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on */
-#define TG_CONV __attribute__((noinline, optimize("O2", "tree-vectorize", "fp-contract=fast")))
+#if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on; O2 gives no more */
+#define TG_CONV \\
+    __attribute__((noinline, optimize("O1", "tree-vectorize", "fp-contract=fast", "expensive-optimizations")))
 #else
 #define TG_CONV __attribute__((noinline))
 #endif
