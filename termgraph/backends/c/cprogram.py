@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Site
     from termgraph.terms.term import AnyTerm
 
-# Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
-# gcc is asked to leave out the pass that joins them: of functions that are not built in it makes no vectors where they
-# stand in an arm of a choice (`where(x > 0, sin(x), 0)`).
 # Passes that find little in loops that are written out (known bits of numbers; equal values and jumps along dominators)
 # and take a tenth to a sixth of gcc's time: results are the same bits.
 SPARED = ("-fno-tree-bit-ccp", "-fno-tree-dominator-opts")
+# Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
+# gcc is asked to leave out the pass that joins them: of functions that are not built in it makes no vectors where they
+# stand in an arm of a choice (`where(x > 0, sin(x), 0)`).
 FLAGS = ("-fwrapv", "-fdisable-tree-sincos", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")], *SPARED)
 # gcc's pass that joins a product and the sum it goes into (one instruction, rounded once) is off at -O1. The flag that
 # turns it on, -fexpensive-optimizations, makes heavy loops of float32 a fifth slower by other passes: so by its name.
