@@ -55,6 +55,8 @@ from termgraph.terms.ops.elementwise import (
     fmax,
     fmin,
     fmod,
+    frexp_exponent,
+    frexp_mantissa,
     gamma,
     gammainc,
     gammaincc,
@@ -157,6 +159,7 @@ def grad_choice(x, y, z, g, c, f: head[floor, ceil, trunc, round_, sign],
     yield rule("copysign",   pullback(copysign(x, y), g),    (g * (sign(x) * copysign(1, y)), None))
     yield rule("nextafter",  pullback(nextafter(x, y), g),   (g, None))
     yield rule("ldexp",      pullback(ldexp(x, y), g),       (ldexp(g, y), None))
+    yield rule("frexp_mantissa", pullback(frexp_mantissa(x), g), (ldexp(g, -frexp_exponent(x)),))
     yield rule("heaviside",  pullback(heaviside(x, y), g),   (None, switch(eq(x, 0), g, 0)))
     yield rule("hypot",      pullback(hypot(x, y), g),       (g * (x / switch(eq(hypot(x, y), 0), 1, hypot(x, y))),
                                                               g * (y / switch(eq(hypot(x, y), 0), 1, hypot(x, y)))))

@@ -12,6 +12,7 @@ from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, no
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
 from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.elementwise import isnan, switch
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
@@ -35,6 +36,14 @@ class Names:
         n = self.counts.get(prefix, 0)
         self.counts[prefix] = n + 1
         return f"{prefix}{n}"
+
+
+def without_nan(t: Any) -> bool:
+    """Whether a term is something else where its operand is NaN: what `nanmax` folds."""
+    if t.op is not switch:
+        return False
+    asks, other, x = t.args
+    return asks.op is isnan and asks.args[0] is x and other.op is CONST and bool(other.value == other.value)
 
 
 def power_of_two(n: int) -> int:
@@ -260,7 +269,7 @@ class Printer:
             where = f"i{n.fold.op.params['var'].level}"
             self.add(self.arg_step(kind, acc, value, where))
         else:
-            self.add(self.d.fold_step(kind, n.fold.type.dtype, acc, value))
+            self.add(self.d.fold_step(kind, n.fold.type.dtype, acc, value, without_nan(body)))
 
     def arg_step(self, kind: str, acc: str, value: str, where: str) -> str:
         """Take the first largest (smallest) element; NaN wins."""

@@ -41,6 +41,6 @@ class Dialect(Protocol):
         """The value of a fold over nothing."""
         ...
 
-    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
-        """The statement that folds a value in."""
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str, compares: bool = False) -> str:
+        """The statement that folds a value in; `compares` if that is known not to be NaN."""
         ...

@@ -417,6 +417,7 @@ fmax: _Binary
 fmin: _Binary
 fmod: _Binary
 frexp_exponent: _Unary
+frexp_mantissa: _Unary
 frow: _MakesInput
 frows: _MakesSeveral
 fscalar: _MakesInput

@@ -65,8 +65,7 @@ def frexp(x: TensorLike) -> list[TensorVariable]:
     (array([ 0.  ,  0.75, -0.5 ]), array([0, 2, 5], dtype=int32))
     """
     x = as_tensor(x)
-    exponent = ew.frexp_exponent(x)
-    return [ew.ldexp(x, ew.neg(exponent)), exponent]
+    return [ew.frexp_mantissa(x), ew.frexp_exponent(x)]
 
 
 def modf(x: TensorLike) -> list[TensorVariable]:

@@ -58,6 +58,7 @@ OTHER = [
     "cast",
     "complex",
     "frexp_exponent",
+    "frexp_mantissa",
     *ORDERS,
 ]  # tested one by one below
 

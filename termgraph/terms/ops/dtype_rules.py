@@ -28,6 +28,10 @@ def exponent_rule(dtype: OperandDtype) -> LoopDtypes:
     return (_loop(np.frexp, (dtype,))[0], np.dtype("int32"))
 
 
+def mantissa_rule(dtype: OperandDtype) -> LoopDtypes:
+    return _loop(np.frexp, (dtype,))[:2]
+
+
 def scaling_rule(x: OperandDtype, n: OperandDtype) -> LoopDtypes:
     """A float, and a whole number that stays one."""
     brain = isinstance(x, np.dtype) and is_bfloat16(x)

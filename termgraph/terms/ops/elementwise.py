@@ -24,6 +24,7 @@ from termgraph.terms.ops.dtype_rules import (
     complex_rule,
     exponent_rule,
     like_rule,
+    mantissa_rule,
     nary_loop,
     nearest_rule,
     real_part_rule,
@@ -332,6 +333,11 @@ ldexp = elementwise(
 frexp_exponent = elementwise(
     "frexp_exponent", 1, meanings.exponent, exponent_rule, "tg_frexp_exponent", cost=8, exact=True,
     doc="n, where x is m * 2**n and m from 0.5 to 1: the second result of frexp. 0 where x is 0 or not finite.",
+)  # fmt: skip
+
+frexp_mantissa = elementwise(
+    "frexp_mantissa", 1, meanings.mantissa, mantissa_rule, "tg_frexp_mantissa", cost=6, exact=True,
+    doc="m, where x is m * 2**n and m from 0.5 to 1: the first result of frexp. x where that is 0 or not finite.",
 )  # fmt: skip
 
 # choice, conversion, complex numbers

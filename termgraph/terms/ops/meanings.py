@@ -78,6 +78,11 @@ def exponent(x: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(x), np.frexp(x)[1], np.int32(0))  # what C says of others is not laid down
 
 
+def mantissa(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.frexp(x)[0]
+    return found
+
+
 def complex_of(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     out = np.empty(
         np.broadcast_shapes(np.shape(re), np.shape(im)), complex_rule(np.asarray(re).dtype, np.asarray(im).dtype)[-1]

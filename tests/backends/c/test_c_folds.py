@@ -1,5 +1,7 @@
 """Folds of whole numbers, truth values and masks, of any length: what NumPy says."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,17 @@ def test_places_of_extremes_beside_other_folds_and_of_what_is_computed():
     wanted = [a.argmax(1), a.max(1), a.argmin(1), a[:, ::2].argmax(1), a.argmax(0)]
     for found, right in zip(f(a), wanted, strict=True):
         np.testing.assert_array_equal(found, right)
+
+
+def test_what_replaces_nan_is_not_asked_whether_it_is_nan():
+    x = T.dvector("x")
+    f = tg.function([x], [T.nanmax(x), T.switch(T.isnan(x), np.nan, x).max(), T.switch(T.isnan(x * 2), 0.0, x).max()])
+    text = f.source("c")
+    assert len(re.findall(r"(v\d+) > (a\d+_lane\[u\]) \? \1 : \2", text)) > 0
+    values = np.random.default_rng(0).normal(size=200)
+    values[3:9] = np.nan
+    np.testing.assert_array_equal(f(values), [np.nanmax(values), np.nan, np.nanmax(values)])
+    np.testing.assert_array_equal(f([np.nan]), [np.nan, np.nan, 0])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130])

@@ -113,7 +113,19 @@ def test_isin_of_many_large_numbers_and_of_each_row(rng):
 def test_selection_is_what_sorting_finds(rng, dtype):
     """Few of long rows, many of them, all, across rows, and backwards; equal elements in their order."""
     x = T.matrix("x", dtype=dtype)
-    for n, k in ((1, 1), (40, 3), (1500, 20), (1500, 25), (7000, 31), (30_000, 60), (30_000, 9000)):
+    for n, k in (
+        (1, 1),
+        (40, 3),
+        (256, 1),
+        (319, 10),
+        (999, 7),
+        (4096, 16),
+        (1500, 20),
+        (1500, 25),
+        (7000, 31),
+        (30_000, 60),
+        (30_000, 9000),
+    ):
         v = hard(rng, dtype, n)
         f = tg.function([x], [T.argtopk(x, k, axis=1), T.argtopk(x[:, ::-1], -k, axis=1), T.argtopk(x, -2, axis=0)])
         assert not f.why_not_native()
@@ -132,6 +144,10 @@ def test_selection_in_any_order_of_elements(rng):
         np.testing.assert_array_equal(
             tg.function([x], T.argtopk(x, k, axis=1))(rows), np.argsort(-rows, axis=1, kind="stable")[:, :k]
         )
+    short = rows[:, :700] + 1000 * (rows[:, :700] % 32 == 3)  # the best ones are all dealt to one hand
+    for k in (3, 16):
+        found = tg.function([x], T.argtopk(x, k, axis=1))(short)
+        np.testing.assert_array_equal(found, np.argsort(-short, axis=1, kind="stable")[:, :k])
 
 
 def test_too_few_elements_to_select_from(rng):

@@ -346,8 +346,8 @@ class CDialect:
         info = np.iinfo(dtype)
         return literal(info.min if kind == "max" else info.max, dtype)
 
-    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
-        """The statement that folds a value in."""
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str, compares: bool = False) -> str:
+        """The statement that folds a value in; `compares` if that is known not to be NaN."""
         if kind in ("any", "all"):
             return f"{acc} {'|' if kind == 'any' else '&'}= {value};"
         if kind == "sum":
@@ -357,6 +357,6 @@ class CDialect:
                 return f"{acc} = tg_mul_{SHORT[dtype]}({acc}, {value});"
             return f"{acc} *= {value};"
         sign = ">" if kind == "max" else "<"
-        if kind_of(dtype) == "f":
+        if kind_of(dtype) == "f" and not compares:
             return f"{acc} = {value} {sign} {acc} || {value} != {value} ? {value} : {acc};"
         return f"{acc} = {value} {sign} {acc} ? {value} : {acc};"

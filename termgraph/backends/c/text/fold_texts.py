@@ -62,8 +62,41 @@ _QUICK_LONG = """#if defined(__AVX512VL__) && !defined(__clang__)
     if (tg_vector_bytes == 32) return (tg_vector_i64)__builtin_ia32_p{K}sq256_mask((longs)x, (longs)y, (longs)y, 255);
 #endif
 """
+# Vectors of 64 bytes, two of which are asked for NaN at once.
+_MOST_LONG = """
+#ifdef TG_WHOLE /* by tg_whole_known */
+    enum {{ each = 64 / sizeof({T}) }};
+    typedef {T} whole __attribute__((vector_size(64), aligned(sizeof({T})), may_alias));
+    if (n >= each) {{
+        whole a[4] = {{*(const whole *)x}};
+        unsigned nan = __builtin_ia32_cmpp{S}512_mask(a[0], a[0], 3, -1, 4);
+        int64_t i = each;
+        if (n >= 4 * each) {{
+            _Pragma("GCC unroll 4") for (int v = 1; v < 4; v++) a[v] = *(const whole *)(x + v * each);
+            nan |= __builtin_ia32_cmpp{S}512_mask(a[1], a[2], 3, -1, 4);
+            nan |= __builtin_ia32_cmpp{S}512_mask(a[3], a[3], 3, -1, 4);
+            for (i = 4 * each; i + 4 * each <= n; i += 4 * each)
+                _Pragma("GCC unroll 2") for (int v = 0; v < 4; v += 2) {{
+                    const whole e = *(const whole *)(x + i + v * each), f = *(const whole *)(x + i + v * each + each);
+                    nan |= __builtin_ia32_cmpp{S}512_mask(e, f, 3, -1, 4);
+                    a[v] = __builtin_ia32_{K}p{S}512_mask(e, a[v], e, -1, 4);
+                    a[v + 1] = __builtin_ia32_{K}p{S}512_mask(f, a[v + 1], f, -1, 4);
+                }}
+            a[0] = __builtin_ia32_{K}p{S}512_mask(a[0], a[1], a[0], -1, 4);
+            a[2] = __builtin_ia32_{K}p{S}512_mask(a[2], a[3], a[2], -1, 4);
+            a[0] = __builtin_ia32_{K}p{S}512_mask(a[0], a[2], a[0], -1, 4);
+        }}
+        for (; i < n; i += each) {{
+            const whole e = *(const whole *)(x + (i + each <= n ? i : n - each));
+            nan |= __builtin_ia32_cmpp{S}512_mask(e, e, 3, -1, 4);
+            a[0] = __builtin_ia32_{K}p{S}512_mask(e, a[0], e, -1, 4);
+        }}
+        if (nan) return __builtin_nan("");
+        return tg_fold_{K}_{N}((tg_vector_{N} *)a, 2, (tg_mask_{N}){{0}});
+    }}
+#endif"""
 _MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
-{{
+{{{long}
     enum {{ group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
     if (n >= one) {{
         tg_vector_{N} a[256 / tg_vector_bytes];{nan}
@@ -88,6 +121,61 @@ _MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
     for (int64_t i = 1; i < n; i++) most = x[i] {sign} most || x[i] != x[i] ? x[i] : most;
     return most;
 }}"""
+# gcc knows the builtins where the processor does, and may name them anew.
+_KNOWN = """#ifdef __has_builtin
+#if !defined(__clang__) && $BUILTINS
+#define TG_WHOLE
+#endif
+#endif"""
+# A bit for each of 256 bytes' elements that is the one wanted.
+_AMONG = """uint64_t tg_among_{N}(const {T} *x, {T} wanted)
+{{
+    uint64_t hits = 0;
+#ifdef TG_WHOLE /* by tg_whole_known */
+    enum {{ each = 64 / sizeof({T}) }};
+    typedef {F} whole __attribute__((vector_size(64), aligned(sizeof({T})), may_alias));
+    const whole all = (whole)((tg_whole_{N}){{0}} + wanted);
+    _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++)
+        hits |= (uint64_t){equal} << v * each;
+#else
+    enum {{ one = tg_vector_bytes / sizeof({T}) }};
+    const tg_vector_{N} all = (tg_vector_{N}){{0}} + wanted;
+    _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
+        hits |= (uint64_t)tg_hits_{N}((tg_mask_{N})(*(const tg_vector_{N} *)(x + v * one) == all)) << v * one;
+#endif
+    return hits;
+}}"""
+# Of short rows all is looked at, from the end: where the first one stands no branch can foresee.
+_FOUND = """int64_t tg_place_{N}(const {T} *x, int64_t from, int64_t n, {T} wanted)
+{{
+    enum {{ group = 256 / sizeof({T}), few = {few} / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
+    if (n < group) {{
+        for (; from + one <= n; from += one) {{
+            const tg_mask_{N} equal = *(const tg_vector_{N} *)(x + from) == (tg_vector_{N}){{0}} + wanted;
+            const uint32_t hits = tg_hits_{N}(equal);
+            if (hits) return from + __builtin_ctz(hits);
+        }}
+        while (x[from] != wanted) from++;
+        return from;
+    }}
+    if (n <= few) {{
+        for (int64_t at = n - group, last = 0; !last; at = at > group ? at - group : 0) {{
+            const uint64_t hits = tg_among_{N}(x + at, wanted);
+            from = hits ? at + __builtin_ctzll(hits) : from;
+            last = at == 0;
+        }}
+        return from;
+    }}
+    for (; from + group <= n; from += group) {{
+        const tg_vector_{N} all = (tg_vector_{N}){{0}} + wanted;
+        tg_mask_{N} hit = {{0}};
+        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
+            hit |= (tg_mask_{N})(*(const tg_vector_{N} *)(x + from + v * one) == all);
+        if (tg_any_{N}(hit)) break;
+    }}
+    from = from + group <= n ? from : n - group;
+    return from + __builtin_ctzll(tg_among_{N}(x + from, wanted));
+}}"""
 _PLACE = """void tg_arg{K}_{N}(const {T} *x, int64_t n, int64_t at, {T} *best, int64_t *place)
 {{
     enum {{ block = 8192 / sizeof({T}), group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
@@ -99,20 +187,8 @@ _PLACE = """void tg_arg{K}_{N}(const {T} *x, int64_t n, int64_t at, {T} *best, i
         if (!(top {sign}= most)) top = most, from = b;
     }}
     if (from < 0) return;
-    const tg_vector_{N} wanted = (tg_vector_{N}){{0}} + top;
-    for (; from + group <= n; from += group) {{
-        tg_mask_{N} hit = {{0}};
-        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
-            const tg_vector_{N} e = *(const tg_vector_{N} *)(x + from + v * one);
-            hit |= (tg_mask_{N})(e == wanted) | (tg_mask_{N})(e != e);
-        }}
-        if (tg_any_{N}(hit)) break;
-    }}
-    for (uint32_t hits = 0; !hits && from + one <= n; from += hits ? __builtin_ctz(hits) : one) {{
-        const tg_vector_{N} e = *(const tg_vector_{N} *)(x + from);
-        hits = tg_hits_{N}((tg_mask_{N})(e == wanted) | (tg_mask_{N})(e != e));
-    }}
-    while (top == top ? x[from] != top : x[from] == x[from]) from++;
+    if (top == top) from = tg_place_{N}(x, from, n, top);
+    else while (x[from] == x[from]) from++;
     *best = x[from], *place = at + from;
 }}"""
 _ABS = """tg_vector_{N} tg_vector_abs_{N}(tg_vector_{N} x)
@@ -221,7 +297,11 @@ def vector_functions() -> dict[str, str]:
                 N=n, K=kind, sign=sign, quick=(_QUICK if n == "i32" else _QUICK_LONG).format(K=kind)
             )
             out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, _TYPES[n])
+    used = [f"{k}p{s}512_mask" for k in ("max", "min", "cmp") for s in "ds"] + ["pcmpeqq512_mask", "pcmpeqd512_mask"]
+    known = " \\\n    && ".join([f"__has_builtin(__builtin_ia32_{name})" for name in used])
+    out["tg_whole_known"] = _KNOWN.replace("$BUILTINS", known)
     for n in ("f64", "f32", "i64", "i32"):
+        out |= _places(n)
         for kind, sign in (("max", ">"), ("min", "<")):
             out[f"tg_most_{kind}_{n}"] = _INLINE + _most(kind, n, sign)
             out[f"tg_arg{kind}_{n}"] = "static " + _PLACE.format(K=kind, N=n, T=_TYPES[n], sign=sign)
@@ -231,12 +311,31 @@ def vector_functions() -> dict[str, str]:
 def _most(kind: str, n: str, sign: str) -> str:
     """The function that finds the largest or smallest number of some that lie side by side, NaN if one is."""
     floating = n[0] == "f"
+    long = _MOST_LONG.format(T=_TYPES[n], K=kind, N=n, S="d" if n == "f64" else "s") if floating else ""
     return _MOST.format(
-        T=_TYPES[n], K=kind, N=n, sign=sign,
+        T=_TYPES[n], K=kind, N=n, sign=sign, long=long,
         nan=f"\n        tg_mask_{n} nan = {{0}};" if floating else "",
         seen=f"\n                nan |= (tg_mask_{n})(e != e);" if floating else "",
         given=", nan" if floating else "",
     )  # fmt: skip
+
+
+def _places(n: str) -> dict[str, str]:
+    """The functions that find an element."""
+    c, floating = _TYPES[n], n[0] == "f"
+    whole = {"i64": "long long", "i32": "int"}.get(n, c)
+    at = "(*(const whole *)(x + v * each), all"
+    equal = (
+        f"__builtin_ia32_cmpp{'d' if n == 'f64' else 's'}512_mask{at}, 0, -1, 4)"
+        if floating
+        else f"__builtin_ia32_pcmpeq{'q' if n == 'i64' else 'd'}512_mask{at}, -1)"
+    )
+    equal = f"(uint{8 if n[1:] == '64' else 16}_t){equal}"
+    return {
+        f"tg_whole_{n}": f"typedef {c} tg_whole_{n} __attribute__((vector_size(64)));",
+        f"tg_among_{n}": _INLINE + _AMONG.format(N=n, T=c, F=whole, equal=equal),
+        f"tg_place_{n}": "static inline " + _FOUND.format(N=n, T=c, few=4096 if floating else 0),
+    }
 
 
 def _spread(n: str, c: str) -> str:

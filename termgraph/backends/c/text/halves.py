@@ -41,20 +41,19 @@ TG_HALF_VARIANT tg_halves_32 _ZGVeN32v_tg_to_half(tg_floats_16 a, tg_floats_16 b
 #endif
 #else
 """
-# To the nearest float, or to the one with an odd last bit of the two beside a number: that one says on which side of
-# all numbers with fewer digits it lies, so that rounding it again is right.
+# Cut off after the digits of a float, the last of which is odd if anything was lost: it says on which side of all
+# numbers with fewer digits the number lies, so that rounding it again is right.
 ODD = """float tg_to_odd(double d)
 {
-    const float f = (float)d;
-    const double back = f;
+    const uint64_t rest = 0x1fffffff;
     $BITS
-    bits += back != d && !(bits & 1) ? (__builtin_fabs(d) > __builtin_fabs(back) ? 1 : -1) : 0;
-    $FLOAT
+    bits = (bits & ~rest) | (((bits & rest) + rest) & (rest + 1));
+    $DOUBLE
 }"""
-_BITS = "uint32_t bits;\n    __builtin_memcpy(&bits, &f, 4);"
-_FLOAT = "float odd;\n    __builtin_memcpy(&odd, &bits, 4);\n    return odd;"
+_BITS = "uint64_t bits;\n    __builtin_memcpy(&bits, &d, 8);"
+_DOUBLE = "__builtin_memcpy(&d, &bits, 8);\n    return (float)d;"
 TEXTS = {
-    "tg_to_odd": "static inline " + ODD.replace("$BITS", _BITS).replace("$FLOAT", _FLOAT),
+    "tg_to_odd": "static inline " + ODD.replace("$BITS", _BITS).replace("$DOUBLE", _DOUBLE),
     "tg_from_half": """static inline float tg_from_half(uint16_t h)
 {
 #ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */

@@ -141,15 +141,34 @@ _FLOAT = {
     __builtin_memcpy(&factor, &n, sizeof(n));
     return x * factor;
 }}""",
+    # Bits alone say whether x is a number other than 0: a comparison of floats costs more beside them.
+    "frexp_bits": """int{W}_t tg_frexp_bits_{N}({T} x, int{W}_t *small, int{W}_t *number)
+{{
+    enum {{ DIGITS = sizeof({T}) == 8 ? 52 : 23, MOST = sizeof({T}) == 8 ? 1023 : 127 }};
+    int{W}_t bits, rest;
+    __builtin_memcpy(&bits, &x, sizeof(x));
+    rest = bits & (int{W}_t)((uint{W}_t)-1 >> 1);
+    *number = (uint{W}_t)(rest - 1) < ((uint{W}_t)(2 * MOST + 1) << DIGITS) - 1;
+    *small = rest < (int{W}_t)1 << DIGITS;
+    const {T} z = x * (*small ? sizeof({T}) == 8 ? ({T})0x1p54 : ({T})0x1p25 : 1);
+    __builtin_memcpy(&bits, &z, sizeof(z));
+    return bits;
+}}""",
     "frexp_exponent": """int32_t tg_frexp_exponent_{N}({T} x)
 {{
     enum {{ DIGITS = sizeof({T}) == 8 ? 52 : 23, MOST = sizeof({T}) == 8 ? 1023 : 127 }};
-    const {T} y = fabs{S}(x), least = sizeof({T}) == 8 ? ({T})0x1p-1022 : ({T})0x1p-126;
-    const {T} z = y < least ? y * (sizeof({T}) == 8 ? ({T})0x1p54 : ({T})0x1p25) : y;
-    int{W}_t bits;
-    __builtin_memcpy(&bits, &z, sizeof(z));
-    bits = (bits >> DIGITS) - (MOST - 1) - (y < least ? DIGITS + 2 : 0);
-    return y > 0 && y < __builtin_inf{S}() ? (int32_t)bits : 0;
+    int{W}_t small, number;
+    const int{W}_t bits = tg_frexp_bits_{N}(x, &small, &number) >> DIGITS & (2 * MOST + 1);
+    return (int32_t)(number ? bits - (small ? MOST + 1 + DIGITS : MOST - 1) : 0);
+}}""",
+    "frexp_mantissa": """{T} tg_frexp_mantissa_{N}({T} x)
+{{
+    enum {{ DIGITS = sizeof({T}) == 8 ? 52 : 23, MOST = sizeof({T}) == 8 ? 1023 : 127 }};
+    int{W}_t small, number, bits = tg_frexp_bits_{N}(x, &small, &number);
+    {T} part;
+    bits = (bits & ~((int{W}_t)(2 * MOST + 1) << DIGITS)) | (int{W}_t)(MOST - 1) << DIGITS;
+    __builtin_memcpy(&part, &bits, sizeof(part));
+    return number ? part : x;
 }}""",
     # Large and small numbers are moved to where squares are exact enough: at most 0.9 ulps, in vectors anywhere.
     "hypot": """{T} tg_hypot_{N}({T} a, {T} b)

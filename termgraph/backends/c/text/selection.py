@@ -4,6 +4,8 @@ TEXT = """
 #ifndef TG_TOP
 #define TG_TOP __attribute__((noinline, optimize("O2", "tree-vectorize")))
 #endif
+void *malloc(size_t);
+void free(void *);
 
 /* An element's key, by which the first one wanted is the smallest, and its place. */
 typedef struct { $T key; int64_t place; } tg_top_$N;
@@ -105,9 +107,46 @@ TG_TOP static int tg_top_few_of_$N(int kind, const $T *x, int64_t *out, int64_t 
     return 0;
 }
 
+/* The first k of a short row: it is dealt to 32 hands, and what comes after the first elements of k hands is not among
+   them. All steps are vector loops or have no branch. 0 if too many are left (equal ones, or others in a bad order). */
+TG_TOP static int tg_top_dealt_$N(int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t out_step)
+{
+    enum { HANDS = 32, ROOM = 64, LENGTH = 4096 };
+    $T keys[LENGTH], hands[HANDS], ranks[ROOM + HANDS] = {0}, left[ROOM + HANDS], bound = 0;
+    int64_t places[ROOM + HANDS];
+    const $T flip = kind & 4 ? ($T)-1 : 0;
+    int count = 0;
+    kind &= 3;
+    if (kind == 2) for (int64_t i = 0; i < n; i++) keys[i] = ($T)(tg_sort_key_$N(x[i], 2) ^ flip);
+    else for (int64_t i = 0; i < n; i++) keys[i] = ($T)(tg_sort_key_$N(x[i], kind) ^ flip);
+    for (int j = 0; j < HANDS; j++) hands[j] = keys[j];
+    for (int64_t i = HANDS; i + HANDS <= n; i += HANDS)
+        for (int j = 0; j < HANDS; j++) hands[j] = keys[i + j] < hands[j] ? keys[i + j] : hands[j];
+    for (int i = 0; i < HANDS; i++)
+        for (int j = 0; j < HANDS; j++) ranks[j] += hands[i] < hands[j];
+    for (int j = 0; j < HANDS; j++) {
+        const $T hand = ranks[j] < ($T)k ? hands[j] : 0;
+        bound = hand > bound ? hand : bound;
+        ranks[j] = 0;
+    }
+    for (int64_t i = 0; i < n;) {
+        const int64_t end = i + HANDS < n ? i + HANDS : n;
+        for (; i < end; i++) {
+            places[count] = i, left[count] = keys[i];
+            count += keys[i] <= bound;
+        }
+        if (count > ROOM) return 0;
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++) ranks[j] += (left[i] < left[j]) | ((left[i] == left[j]) & (($T)i < ($T)j));
+    for (int j = 0; j < count; j++)
+        if (ranks[j] < ($T)k) out[(int64_t)ranks[j] * out_step] = places[j];
+    return 1;
+}
+
 /* Where the k smallest of n elements of $N bits lie, the smallest first, or with 4 in `kind` the largest; of equal ones
-   the first comes first. Nonzero: no memory. Few of many elements are selected, else all are sorted, which takes 3 ns
-   for an element of a short row and 13 of a long one (Zen 5). */
+   the first comes first. Nonzero: no memory. Of short rows those left by dealing are put in order, few of many elements
+   are selected, else all are sorted, which takes 3 ns for an element of a short row and 13 of a long one (Zen 5). */
 static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t step,
                          int64_t out_step)
 {
@@ -115,6 +154,8 @@ static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_
     const int64_t most = n >= LONG ? n / 32 : k <= FEW ? n / 60 : n / 200;
     uint64_t *order = NULL, *other = NULL;
     int done = 0;
+    if (step == 1 && n >= 256 && n <= 4096 && n <= 256 * k && k <= 16 && ((kind & 3) == 2 || n >= 32 * k))
+        if (tg_top_dealt_$N(kind, x, out, n, k, out_step)) return 0;
     if (k > most) order = malloc(n * sizeof *order);
     if (order) {
         if (n >= SHORT && !(n >> 32)) other = malloc(n * sizeof *other);

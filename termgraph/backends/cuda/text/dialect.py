@@ -125,11 +125,11 @@ class CudaDialect(c.CDialect):
             return literal(int(kind == "prod"), dtype)
         return super().fold_init(kind, dtype)
 
-    def fold_step(self, kind: str, dtype: str, acc: str, value: str) -> str:
-        """The statement that folds a value in."""
+    def fold_step(self, kind: str, dtype: str, acc: str, value: str, compares: bool = False) -> str:
+        """The statement that folds a value in; `compares` if that is known not to be NaN."""
         if is_complex(dtype) and kind == "prod":
             return f"{acc} *= {value};"
-        return super().fold_step(kind, dtype, acc, value)
+        return super().fold_step(kind, dtype, acc, value, compares)
 
     def fold_op(self, kind: str, dtype: str) -> str:
         """The function object that folds two partial results."""

@@ -222,9 +222,9 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
 #endif
 }}""",
     "tg_to_odd": _INLINE
-    + ODD.replace("$BITS", "uint32_t bits = __float_as_uint(f);")
-    .replace("$FLOAT", "return __uint_as_float(bits);")
-    .replace("__builtin_", ""),
+    + ODD.replace("$BITS", "uint64_t bits = __double_as_longlong(d);").replace(
+        "$DOUBLE", "return (float)__longlong_as_double(bits);"
+    ),
     # Operands of products: to the nearest number with 10 or 7 bits behind the point, ties to even.
     "tg_round_tf32": f"""{_INLINE}float tg_round_tf32(float f)
 {{
