@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_every_subcommand_has_help(command, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main([command.name, "--help"])
     assert stop.value.code == 0 and f"usage: termgraph {command.name}" in capsys.readouterr().out
+
+
+def test_the_page_of_the_command_has_every_subcommand():
+    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert set(re.findall(r"^\| `termgraph (\w+)`", page, re.M)) == {command.name for command in cli.SUBCOMMANDS}
+
+
+def test_a_picture_of_an_unknown_kind_is_a_mistake(tmp_path, capsys):
+    assert cli.main(["viz", "log(x)", str(tmp_path / "a.xyz")]) == 2
+    assert capsys.readouterr().err.startswith("termgraph viz: cannot write ")
+
+
+def test_dist_run_asks_for_what_it_needs(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["dist", "run"])
+    assert capsys.readouterr().err.endswith("the following arguments are required: script\n")
 
 
 def test_config(capsys):

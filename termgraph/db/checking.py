@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from termgraph import _rulelib
 from termgraph.db import database
 from termgraph.db.queries import TRUSTED
-from termgraph.rules.checking.compare import ASSUMPTIONS
 from termgraph.rules.checking.linter import LintReport, copies_across, joined
 from termgraph.rules.checking.linter import lint as lint_together
 from termgraph.rules.checking.overlaps import Around
@@ -27,6 +26,7 @@ from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.checking.verdict import ProofReport
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
+from termgraph.rules.words import ASSUMPTIONS
 
 if TYPE_CHECKING:
     from os import PathLike

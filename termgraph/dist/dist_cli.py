@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     run_ = commands.add_parser("run", help="run a script whose dist.train uses so many workers")
     run_.add_argument("script", help="a Python script that calls dist.train without workers=")
-    run_.add_argument("arguments", nargs="*", help="arguments of the script, after -- if they begin with a dash")
+    run_.add_argument(
+        "arguments", nargs="*", default=[], help="arguments of the script, after -- if they begin with a dash"
+    )
     run_.add_argument("--workers", default="0", help="number of worker processes, or least:most (default: none)")
 
 

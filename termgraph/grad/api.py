@@ -81,6 +81,8 @@ def grad(
     >>> tg.function([x], g)([1.0, 2.0])
     array([ 3., 12.])
     """
+    if callable(cost) and not isinstance(cost, Variable):
+        raise TypeError("grad: the cost must be an expression, got a function; tg.value_and_grad(f) takes functions")
     asked, single = listed("grad", "wrt", wrt)
     _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     _check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))

@@ -20,6 +20,7 @@ from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, 
 from termgraph.rules.stage import stage
 from termgraph.rules.text import pattern_text
 from termgraph.rules.typed import kind_texts, refuse_kinds, without_kinds
+from termgraph.rules.words import refuse_misspelt_tags, refuse_unknown_assumptions
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import version
 from termgraph.terms.op import Op, is_var
@@ -39,6 +40,7 @@ STAGE_SETS = {
     "fuse": ("fast_run",),
     "inplace": ("fast_run",),
 }
+_WORDS = frozenset((*STAGE_SETS, *SET_TAGS))
 
 
 def all_tags(tags: Iterable[str]) -> frozenset[str]:
@@ -196,6 +198,8 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
 
 
 def _check(r: Rule, short: str) -> None:
+    refuse_unknown_assumptions(r.assumes)
+    refuse_misspelt_tags(r.tags, _WORDS)
     _check_left(r)
     bound = set(free_variables(r.lhs)) | {this.term}
     for g in r.goals:

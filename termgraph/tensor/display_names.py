@@ -118,5 +118,11 @@ def _reduction_params(op: Op, ndim: int | None) -> str:
 
 
 def apply_text(node: Any, style: str | None = None) -> str:
-    """`add(x, y)`: an application with its inputs' short names."""
-    return f"{applied_name(node, style)}({', '.join(short_repr(v, style) for v in node.inputs)})"
+    """`add(x, y)`: an application with its inputs' short names; a constant is shown without its new dimensions."""
+    names = [short_repr(_constant_inside(v) if print_style(style) != "theano" else v, style) for v in node.inputs]
+    return f"{applied_name(node, style)}({', '.join(names)})"
+
+
+def _constant_inside(v: Any) -> Any:
+    spread = v.owner is not None and v.owner.op.name == "dimshuffle" and v.owner.inputs[0].term.op is CONST
+    return v.owner.inputs[0] if spread else v

@@ -37,7 +37,8 @@ class NoSuchName(AttributeError):
         known = self.candidates()
         meant = [full for full, short in known.items() if short == self.name][:2]
         if not meant:
-            close = difflib.get_close_matches(self.name, [*dict.fromkeys(known.values())], n=2, cutoff=0.75)
+            least = 0.75 if len(str(self.name)) > 3 else 0.6  # two letters that changed places are much of a short name
+            close = difflib.get_close_matches(self.name, [*dict.fromkeys(known.values())], n=2, cutoff=least)
             meant = [next(full for full, short in known.items() if short == c) for c in close]
         return f"{text}; did you mean {' or '.join(meant)}?" if meant else text
 

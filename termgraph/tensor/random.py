@@ -189,4 +189,8 @@ class _Keys:
         return int(words.generate_state(1, np.uint64)[0])
 
 
+def __dir__() -> list[str]:
+    return ["MRG_RandomStream", "MRG_RandomStreams", "RandomStream", "RandomStreams"]
+
+
 __all__: list[str] = []

@@ -54,18 +54,28 @@ def _only_adds_axes(t: Any) -> bool:
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table for notebooks; a fraction in the first column becomes a bar."""
-    cells = "".join(f"<th style='text-align:left'>{html.escape(h)}</th>" for h in head)
-    lines = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    """A table for notebooks: a float becomes a bar, numbers stand on the right of their columns."""
+    rows = [*rows]
+    right = [all(_is_number(row[i]) for row in rows) for i in range(len(head))]
+    cells = "".join(f"<th style='{_cell_style(r)}'>{html.escape(h)}</th>" for h, r in zip(head, right))
+    lines = "".join(f"<tr>{''.join(map(_html_cell, row, right))}</tr>" for row in rows)
     return f"<table><tr>{cells}</tr>{lines}</table>"
 
 
-def _html_cell(value: float | str) -> str:
+def _is_number(value: float | str) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and value.replace(".", "", 1).isdigit())
+
+
+def _cell_style(right: bool) -> str:
+    return f"text-align:{'right' if right else 'left'};padding:1px 8px"
+
+
+def _html_cell(value: float | str, right: bool) -> str:
     if isinstance(value, float):
         inner = f"<span style='display:inline-block;height:.8em;width:{120 * value:.0f}px;background:#d9604f'></span>"
     else:
         inner = f"<code>{html.escape(str(value))}</code>"
-    return f"<td style='text-align:left'>{inner}</td>"
+    return f"<td style='{_cell_style(right)}'>{inner}</td>"
 
 
 def head_text(op: Op) -> str:

@@ -34,7 +34,7 @@ def html(obj: object) -> str:
         return f"{heading}<pre>{escape(str(dprint(obj, file='str', limit=LINES)))}</pre>"
     if len(scenes) > 1:  # boxes that can be opened
         return f"{heading}<br>{framed(graph_page(scenes, obj), 460)}"
-    note = f"<div style='color:#666;font-size:85%'>{HEAT}</div>" if scenes[0].timed else ""
+    note = f"<div style='opacity:.7;font-size:85%'>{HEAT}</div>" if scenes[0].timed else ""
     return f"{heading}<br>{scene_to_svg(scenes[0])}{note}"
 
 

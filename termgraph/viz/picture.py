@@ -76,7 +76,7 @@ def _add_types(scenes: list[Scene]) -> None:
 def _by_graphviz(text: str, kind: str, path: Path) -> None:
     program = shutil.which("dot")
     if program is None or not kind:
-        raise RuntimeError(
+        raise ValueError(
             f"cannot write {path}: pictures end in .svg, .html or .dot; .png and .pdf need Chromium or Chrome, others "
             "need the program `dot` of Graphviz (https://graphviz.org), which was not found"
         )

@@ -9,7 +9,6 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import cli, db
 from termgraph.rules import authoring
-from termgraph.rules.checking.compare import ASSUMPTIONS
 from termgraph.rules.discovery.algebra import Arithmetic
 from termgraph.rules.discovery.generalise import chosen_assumptions, oriented
 from termgraph.rules.discovery.known import Known
@@ -24,6 +23,7 @@ from termgraph.rules.discovery.points import (
     same_everywhere,
 )
 from termgraph.rules.discovery.vocabulary import vocabulary, words
+from termgraph.rules.words import ASSUMPTIONS
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.linalg import dot
 

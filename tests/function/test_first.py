@@ -29,6 +29,8 @@ def test_f43_missing_input_names_the_variable_and_the_chain():
     text = str(info.value)
     assert "needs the input y" in text
     assert text.index("  y ") < text.index("-> total") < text.index("-> exp(total)")
+    with pytest.raises(MissingInputError, match=r"-> mul\(y, TensorConstant\{2\}\)"):
+        tg.function([x], y * 2)
     assert "test_first.py" in text
 
 

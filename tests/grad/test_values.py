@@ -31,6 +31,7 @@ def test_of_several_arguments():
     [
         (lambda: tg.value_and_grad(3.0), "takes a scalar variable or a function"),
         (lambda: tg.value_and_grad(abs, wrt="x"), "number of an argument"),
+        (lambda: tg.grad(abs, 2.0), r"got a function; tg.value_and_grad\(f\)"),
         (lambda: tg.value_and_grad(lambda a: a, wrt=1)(tg.tensor.dscalar()), "argument 1 is asked for"),
     ],
 )

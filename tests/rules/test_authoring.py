@@ -211,3 +211,23 @@ def test_tests_of_the_operator_are_settled_when_compiled():
     rs = RuleSet(generic)
     assert rs.rewrite(exp(exp(x))) is x and rs.rewrite(log(log(x))) is log(log(x))
     assert "wanted" not in rs.source(exp) and "no rule applies" in rs.source(log)
+
+
+def test_misspelt_assumptions_and_stages_are_refused():
+    with pytest.raises(RuleError, match="unknown assumption 'finit'; did you mean 'finite'?"):
+
+        @ruleset()
+        def typo(x):
+            yield rule("one", x * 1, x, assumes=["finit"])
+
+    with pytest.raises(RuleError, match="tag 'stabilise' is no stage, .* did you mean 'stabilize'?"):
+
+        @ruleset("stabilise")
+        def british(x):
+            yield rule("one", x * 1, x)
+
+    @ruleset("stable_ones")
+    def own(x):
+        yield rule("one", x * 1, x)
+
+    assert own["one"].tags == {"stable_ones"}

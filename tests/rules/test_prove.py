@@ -290,15 +290,6 @@ def test_integers_are_tried():
     assert floored.kind == "WRONG"
 
 
-def test_unknown_assumptions_are_named():
-    @ruleset()
-    def typo(x):
-        yield rule("one", x * 1, x, assumes=["finit"])
-
-    v = verdict(typo)
-    assert not v.ok and "unknown assumption finit" in v.details()
-
-
 def test_the_same_seed_gives_the_same_report():
     @ruleset()
     def some(x: Float, y: Float):

@@ -11,7 +11,13 @@ X, V = T.dmatrix("x"), T.dvector("v")
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    {"sofmax": "T.softmax", "solve": "T.linalg.solve", "relu": "T.nnet.relu", "concatonate": "T.concatenate"}.items(),
+    [
+        ("lgo", "T.log"),
+        ("sofmax", "T.softmax"),
+        ("solve", "T.linalg.solve"),
+        ("relu", "T.nnet.relu"),
+        ("concatonate", "T.concatenate"),
+    ],
 )
 def test_a_function_that_is_not_there(wrong, meant):
     with pytest.raises(AttributeError, match=f"no attribute '{wrong}'; did you mean {meant}"):
@@ -66,6 +72,7 @@ def test_the_prompt_shows_the_expression():
 def test_dir_shows_what_is_public():
     for space in (T.linalg, T.nnet, T.fft, T.signal):
         assert dir(space) == sorted(space.__all__)
+    assert {"RandomStream"} <= set(dir(T.random)) and not {"np", "Any"} & set(dir(T.random))
     for room in (tg.db, tg.debug, tg.dist, tg.optim, tg.rules, tg.sympy, tg.train, tg.viz):
         assert dir(room) == sorted(room.__all__) and not any(n.startswith("_") for n in dir(room))
     assert [n for n in dir(tg) if not hasattr(tg, n)] == [], "what is shown is there"

@@ -165,6 +165,28 @@ def test_narrow_and_dark_pages_fit(opened, width, dark):
         assert (page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") is not dark
 
 
+@pytest.mark.parametrize("width, dark", [(1280, False), (390, True)])
+def test_notebooks_can_read_profiles_and_memory(opened, width, dark):
+    x, w = T.dmatrix("x"), tg.shared(np.ones((30, 30)), name="w")
+    f = tg.function([x], T.tanh(T.tanh(x @ w) @ w), profile=True, mode=tg.Mode(linker="c"))
+    f(np.ones((4, 30)))
+
+    def write(f, path):
+        body = f.profile._repr_html_() + f.memory(np.ones((4, 30)))._repr_html_()
+        head = "<meta name='color-scheme' content='light dark'><meta name='viewport' content='width=device-width'>"
+        path.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{head}{body}", encoding="utf-8")
+        return path
+
+    page = opened(write, f, width=width, dark=dark)
+    assert page.run("document.documentElement.scrollWidth") <= width
+    colors = page.run("[...document.querySelectorAll('div, th, td, pre')].map(e => getComputedStyle(e).color)")
+    assert set(colors) == {"rgb(255, 255, 255)" if dark else "rgb(0, 0, 0)"}
+    apart = """[...document.querySelectorAll('tr')].flatMap(row => [...row.cells].slice(1).map((cell, i) =>
+        cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)
+        - row.cells[i].getBoundingClientRect().right + parseFloat(getComputedStyle(row.cells[i]).paddingRight)))"""
+    assert min(page.run(apart)) >= 8
+
+
 def test_the_timeline_steps_and_marks(opened):
     x = T.dvector("x")
     f = tg.function([x], T.log(T.exp(x).sum()) * 1 + 0)

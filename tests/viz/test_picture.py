@@ -266,7 +266,7 @@ def test_pydotprint(tmp_path, capsys, monkeypatch):
         assert path.read_text(encoding="utf-8").startswith(start)
     assert "n0 -> n1" in (tmp_path / "graph.dot").read_text()
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="need the program `dot`"):
+    with pytest.raises(ValueError, match="need the program `dot`"):
         tg.printing.pydotprint(T.exp(x), outfile=tmp_path / "graph.png")
     with pytest.raises(TypeError, match="cannot print int"):
         tg.viz.to_svg(3)

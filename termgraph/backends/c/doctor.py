@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -150,8 +151,14 @@ def cache() -> Iterator[Row]:
     place = kept.root
     while not os.path.exists(place):
         place = os.path.dirname(place)
-    if not os.access(place, os.W_OK):
-        yield "writable", "problem", f"{place} cannot be written; set the flag cache.dir to a folder you can write"
+    refusal = _why_not_writable(place)
+    if refusal is not None:
+        yield (
+            "writable",
+            "problem",
+            f"{place} cannot be written ({refusal}), so every process compiles anew; make room there, or set the flag "
+            "cache.dir to a folder you can write",
+        )
     doubt = cache_files.distrust(kept.root)
     if doubt is not None:
         yield (
@@ -159,6 +166,16 @@ def cache() -> Iterator[Row]:
             "problem",
             f"{doubt}, and so nothing is loaded from it; repair it with: chmod -R go-w {kept.root}",
         )
+
+
+def _why_not_writable(folder: str) -> str | None:
+    """Why a file as large as a program cannot be written: one is, for a full disk has its permissions still."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(1 << 18))
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def _best(run, seconds: float = 0.1) -> float:

@@ -142,7 +142,7 @@ class MemoryPlan:
         line = f'<polyline points="{points}" fill="none" stroke="#b33" stroke-width="1"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            f'role="img" aria-label="memory over time">{"".join(boxes)}{line}</svg>'
+            f'style="max-width:100%;height:auto" role="img" aria-label="memory over time">{"".join(boxes)}{line}</svg>'
         )
 
     def _repr_svg_(self) -> str:
@@ -150,7 +150,8 @@ class MemoryPlan:
 
     def _repr_html_(self) -> str:
         legend = "boxes are arrays over time (blue: temporaries, green: results); red: what is alive in all"
-        return f"{self.svg()}<div style='color:#666;font-size:85%'>{legend}</div><pre>{escape(str(self))}</pre>"
+        table = f"<pre style='overflow-x:auto'>{escape(str(self))}</pre>"
+        return f"{self.svg()}<div style='opacity:.7;font-size:85%'>{legend}</div>{table}"
 
 
 def memory_plan(

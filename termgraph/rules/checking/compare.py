@@ -9,15 +9,6 @@ import numpy as np
 
 from termgraph.terms.dtypes import finfo, kind_of
 
-# What a rule may take on trust with `assumes=`, and what that excuses.
-ASSUMPTIONS = {
-    "finite": "no operand or intermediate result is infinite or NaN",
-    "nonzero": "nothing that is divided by is zero",
-    "domain": "functions are used where they are defined (elsewhere the left side is NaN)",
-    "reassoc": "rounding may change",
-    "signed_zero": "0.0 and -0.0 are the same",
-    "overflow": "integers stay within the limits of their dtype",
-}
 REPAIRED = (
     "repaired"  # the left side is infinite or NaN where the right side is a number, or the left side is NaN, or its
     # numbers are too large or small to tell: a stabilized form may answer otherwise there
@@ -289,6 +280,6 @@ def _kinds_text(kinds: frozenset[str]) -> str:
 
 
 __all__ = [
-    "ASSUMPTIONS", "EXACT", "ORDER", "REPAIRED", "ROUNDING", "SPECIAL", "WRONG", "ZERO_SIGN", "Change", "Outcome",
+    "EXACT", "ORDER", "REPAIRED", "ROUNDING", "SPECIAL", "WRONG", "ZERO_SIGN", "Change", "Outcome",
     "compare", "failing",
 ]  # fmt: skip

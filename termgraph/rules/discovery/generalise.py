@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from unification import Var
 
-from termgraph.rules.checking.compare import ASSUMPTIONS, WRONG
+from termgraph.rules.checking.compare import WRONG
 from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.checking.verdict import ACCURATE, Verdict
 from termgraph.rules.definition import Rule, finish
@@ -20,6 +20,7 @@ from termgraph.rules.facts import FACTS
 from termgraph.rules.goals import GoalCall
 from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, param
 from termgraph.rules.pattern import Pattern
+from termgraph.rules.words import ASSUMPTIONS
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import CONST

@@ -16,7 +16,7 @@ import pytest
 from termgraph.backends.c import doctor
 from termgraph.backends.c.build import cache as caches
 from termgraph.backends.c.build import library as libraries
-from termgraph.backends.c.build.cache import default_cache, installation_cache
+from termgraph.backends.c.build.cache import Cache, default_cache, installation_cache
 from termgraph.backends.c.build.compilers import CompileError, find_compiler
 from termgraph.backends.c.build.library import NoCompilerError
 from termgraph.backends.c.build.program_library import build_library, program_header
@@ -342,6 +342,15 @@ def test_the_doctor_says_what_to_install(monkeypatch, cache_dir):
     monkeypatch.setattr(config, "cc", "none")
     rows = list(doctor.compiler())
     assert rows[0][1] == "problem" and "ziglang" in rows[0][2]
+
+
+def test_the_doctor_writes_to_the_cache_to_see_whether_it_can(monkeypatch, tmp_path):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    monkeypatch.setattr(doctor, "default_cache", lambda: Cache(str(in_the_way / "termgraph")))
+    assert [row[:2] for row in doctor.cache() if row[1] != "ok"] == [("writable", "problem")]
+    monkeypatch.setattr(doctor, "default_cache", lambda: Cache(str(tmp_path / "termgraph")))
+    assert all(row[1] == "ok" for row in doctor.cache()) and os.listdir(tmp_path) == ["file"]
 
 
 def test_cores_are_counted_and_flags_obeyed(monkeypatch):
