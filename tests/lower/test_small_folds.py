@@ -119,3 +119,40 @@ def test_a_plane_is_one_loop():
 
     assert loops(Arg(0, TensorType("float64", (None, 4, None, None)))) == 2
     assert loops(Arg(0, TensorType("float64", (None, None, 7, 9)))) == 2
+
+
+def stacked(count, x, width):
+    """So many windows of an image, as a filter reads them."""
+    return [x[i : i + width, j : j + width] for i, j in (divmod(k, 8) for k in range(count))]
+
+
+@pytest.mark.parametrize("count", [2, 25, 65])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_is_folded_along_stacked_arrays_chooses_none_of_them(count, axis, rng):
+    """Each element would be a choice between the arrays, in a loop that is no vector loop: 15 to 35 times as slow."""
+    image = T.fmatrix("image")
+    value = rng.normal(size=(26, 26)).astype("float32")
+    windows, found = T.stack(stacked(count, image, 16), axis=axis), np.stack(stacked(count, value, 16), axis=axis)
+    centre = T.expand_dims(image[4:20, 4:20], axis)
+    near, far = T.exp(-((windows - centre) ** 2)), np.exp(-((found - np.expand_dims(value[4:20, 4:20], axis)) ** 2))
+    f = tg.function(
+        [image],
+        [(near * windows).sum(axis=axis) / near.sum(axis=axis), T.abs(windows - centre).max(axis=axis)],
+        mode=tg.Mode(linker="c"),
+    )
+    assert ("pick" in str(f.stage("schedule"))) == (count > 64)
+    blurred, most = f(value)
+    np.testing.assert_allclose(blurred, (far * found).sum(axis=axis) / far.sum(axis=axis), rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(most, abs(found - np.expand_dims(value[4:20, 4:20], axis)).max(axis=axis), rtol=1e-6)
+
+
+def test_stacks_of_long_parts_and_of_unknown_length(rng):
+    x, y, z = T.dmatrix("x"), T.tensor("y", dtype="float64", shape=(5, None)), rng.normal(size=(6, 7))
+    known, unknown = T.concatenate([x[:3], y, x[-1:]]), T.concatenate([x, y])
+    known = T.specify_shape(known, (9, None))
+    f = tg.function(
+        [x, y], [T.exp(known).sum(axis=0), (known**2).min(axis=0), T.exp(unknown).sum(axis=0)], mode=tg.Mode(linker="c")
+    )
+    k, u = np.concatenate([z[:3], z[1:], z[-1:]]), np.concatenate([z, z[1:]])
+    for got, want in zip(f(z, z[1:]), [np.exp(k).sum(0), (k**2).min(0), np.exp(u).sum(0)]):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

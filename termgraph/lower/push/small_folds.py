@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.push.driver import Index, Push, Steps
@@ -25,9 +25,25 @@ FEW_ROWS = 8  # up to here rows that are added up are written out always
 MANY_PLACES = 12  # at which a program adds up rows: from here on in loops
 VECTOR = 64  # bytes
 SIZES = {"float32": 4, "float64": 8}
-MOST_WORK = 160  # operations and loads that are written out
 MOST_TERMS = 40  # that are looked at to see whether this is too much
-MOST_LOOKED_AT = 3 * MOST_WORK  # of these, with what neighbours share: what is more is not written out
+
+
+class Limits(NamedTuple):
+    """What is written out: how many elements, how much work in all, and whether costly functions may be in it."""
+
+    elements: int
+    work: int  # operations and loads
+    costly: bool
+
+    @property
+    def looked_at(self) -> int:
+        """Operations that are looked at, with what neighbours share: what is more is not written out."""
+        return 3 * self.work
+
+
+ROWS = Limits(MOST, 160, False)
+# Of arrays stacked along the folded axis: in a loop each element would be a choice between them, and no vector loop.
+STACKED = Limits(64, 1500, True)
 
 PAIRS: dict[str, Op] = {
     "sum": add, "prod": mul, "max": maximum, "min": minimum, "any": logical_or, "all": logical_and,
@@ -38,21 +54,39 @@ TRUTHS: dict[str, Op] = {"sum": logical_or, "prod": logical_and, "max": logical_
 def written_out(p: Push, x: AnyTerm, axes: Sequence[int], i: Index, kind: str, dtype: str) -> Steps:
     """The elements of x along some axes, combined as text; None where a loop is better."""
     count = product([p.lengths[x][d] for d in axes]).const
-    if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= MOST:
+    if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= STACKED.elements:
         return None
-    if p.rows_in_loops and folds_rows(p.lengths, x, axes, kind):
+    limits = STACKED if count > 1 and _is_stacked(p, x, axes) else ROWS
+    if count > limits.elements or limits is ROWS and p.rows_in_loops and folds_rows(p.lengths, x, axes, kind):
         return None
-    if count > 1 and _is_surely_long(p, x, axes, int(count)):
+    if count > 1 and _is_surely_long(p, x, axes, int(count), limits):
         return None
     elements: list[Any] = []
     for place in _places([int(p.lengths[x][d].const or 0) for d in axes]):
         elements.append(p.scalars.cast((yield x, _filled_in(i, axes, place, x.type.ndim)), dtype))
-        if len(elements) <= 2 and not _is_cheap(elements, int(count)):
+        if len(elements) <= 2 and not _is_cheap(elements, int(count), limits):
             return None
     out = _combined(p, kind, dtype, elements)
     if _work([out]) >= HEAVY:
         p.scalars.costly.add(out)
     return out
+
+
+def _is_stacked(p: Push, x: AnyTerm, axes: Sequence[int]) -> bool:
+    """Whether there is an array below element-wise operations whose parts are joined along a folded axis."""
+    seen: set[Any] = {x}
+    todo = [x]
+    while todo and len(seen) <= MOST_TERMS:
+        t = todo.pop()
+        if t in p.bufs:
+            continue
+        if t.op.family.name == "join":
+            if t.op.params["axis"] + x.type.ndim - t.type.ndim in axes:
+                return True
+        elif t.op.kind == "elementwise":
+            todo += [a for a in t.args if a not in seen]
+            seen.update(t.args)
+    return False
 
 
 def folds_rows(lengths: Lengths, x: AnyTerm, axes: Sequence[int], kind: str) -> bool:
@@ -91,20 +125,20 @@ def _filled_in(i: Index, axes: Sequence[int], place: tuple[int, ...], ndim: int)
     return tuple([poly(own[d]) if d in own else next(rest) for d in range(ndim)])
 
 
-def _is_cheap(elements: Sequence[Any], count: int) -> bool:
+def _is_cheap(elements: Sequence[Any], count: int, limits: Limits) -> bool:
     """Whether what differs from element to element is little, and has no loops, checks or choices."""
     if len(elements) == 1:
         return count > 1 or {FOLD, INDEX, PICK}.isdisjoint({t.op.family for t in scalars(elements)})
-    own = _unlike(elements[-1], elements[0], MOST_LOOKED_AT // count)
+    own = _unlike(elements[-1], elements[0], limits.looked_at // count)
     if own is None:
         return False
-    if _are_few(own, count):
+    if _are_few(own, count, limits):
         return True
     shared = set(scalars([elements[0]]))
-    return _are_few([t for t in own if t not in shared], count)
+    return _are_few([t for t in own if t not in shared], count, limits)
 
 
-def _is_surely_long(p: Push, x: AnyTerm, axes: Sequence[int], count: int) -> bool:
+def _is_surely_long(p: Push, x: AnyTerm, axes: Sequence[int], count: int, limits: Limits) -> bool:
     """Whether elements are too much work to be written out, seen without making any.
 
     Counted are elementwise operations on arrays that have an element of their own in each place.
@@ -131,7 +165,7 @@ def _is_surely_long(p: Push, x: AnyTerm, axes: Sequence[int], count: int) -> boo
         elif t.op is ARG or t in p.bufs:
             own[t] = 1
         work += own[t]
-        if work * count > MOST_WORK or own[t] >= HEAVY:
+        if work * count > limits.work or own[t] >= HEAVY and not limits.costly:
             return True
     return False
 
@@ -156,10 +190,10 @@ def _unlike(a: AnyTerm, b: AnyTerm, most: int) -> list[Any] | None:
     return list(seen)
 
 
-def _are_few(own: Sequence[Any], count: int) -> bool:
+def _are_few(own: Sequence[Any], count: int, limits: Limits) -> bool:
     if not {FOLD, INDEX, PICK}.isdisjoint({t.op.family for t in own}):
         return False
-    return _weight(own) * count <= MOST_WORK and all(own_cost(t) < HEAVY for t in own)
+    return _weight(own) * count <= limits.work and (limits.costly or all(own_cost(t) < HEAVY for t in own))
 
 
 def _work(roots: Sequence[Any]) -> int:
