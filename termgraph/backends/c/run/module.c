@@ -275,12 +275,21 @@ static Type *add_type(Obj *module, Spec *spec, const char *name)
     if (!type || PyModule_AddObject(module, name, new_ref(type))) return NULL;
     return (Type *)type;
 }
+/* Routines ask malloc for room in each call and free it again. glibc gives what is large, or the end of the heap, back to
+   the system each time and gets fresh pages for the next call, until it has seen a large block freed: then it keeps
+   blocks of that size. It sees one here; a process in which a program was compiled, or a large array dropped, has. */
+static void keep_room(void)
+{
+    void *volatile block = malloc((size_t)16 << 20);
+    free(block);
+}
 TG_EXPORT Obj *PyInit__glue(void);
 TG_EXPORT Obj *PyInit__glue(void)
 {
     enum { STABLE_ABI = 3 };
     Obj *module = PyModule_Create2(&definition, STABLE_ABI);
     if (!module) return NULL;
+    keep_room();
     BufferType = add_type(module, &buffer_spec, "Buffer");
     CellType = add_type(module, &cell_spec, "Cell");
     FnType = add_type(module, &fn_spec, "Callable");
