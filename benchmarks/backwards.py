@@ -2,18 +2,21 @@
 
 python benchmarks/backwards.py            counts
 python benchmarks/backwards.py --each     also the rules that do not run backwards, with the reason
+python benchmarks/backwards.py --engine   a graph of each rule, by kanren and by compiled rules: how many are equal
 """
 
 import argparse
 import warnings
 from collections import Counter, defaultdict
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import kanren
 from unification import unify, var
 
 from termgraph import db
+from termgraph.db.database import STAGES
+from termgraph.rules import RuleSet, relational
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.definition import Rule
 from termgraph.rules.goals import Goal
@@ -65,14 +68,52 @@ def _reason(rule: Rule, answered: bool) -> str:
     )
 
 
+class Both(NamedTuple):
+    """Graphs rewritten by both engines: how many there were, how many came out equal by the same steps, their steps."""
+
+    graphs: int
+    equal: int
+    rewritten: int
+    steps: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.graphs} graphs, {self.equal} equal by the same steps; {self.rewritten} of them are rewritten, "
+            f"in {self.steps} steps"
+        )
+
+
+def by_both_engines(rules: list[Rule]) -> Both:
+    """One graph of each rule, through all stages of the default mode, in both engines."""
+    sets = [db.query("+fast_run", f"&{name}") for name in STAGES]
+    compiled = [s if s.merges_commuted else RuleSet(s.rules, s.assume) for s in sets]
+    engines = compiled, [relational.relational(s) for s in compiled]
+    graphs = [e.before for r in rules for e in examples(r, 1)]
+    taken = [[_rewritten(g, engine) for engine in engines] for g in graphs]
+    equal = [fast[1] for fast, slow in taken if fast == slow]
+    return Both(len(graphs), len(equal), sum(map(bool, equal)), sum(map(len, equal)))
+
+
+def _rewritten(graph: Any, sets: list[RuleSet]) -> tuple[Any, list[Any]]:
+    steps: list[Any] = []
+    for rules in sets:
+        (graph, *_), trace = rules.rewrite_terms([graph])
+        steps += [(s.rule, s.before, s.after) for s in trace]
+    return graph, steps
+
+
 def main() -> None:
     """The table."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--each", action="store_true", help="name the rules that do not run backwards")
+    words.add_argument("--engine", action="store_true", help="compare the engines instead")
     words.add_argument("--topics", nargs="*", help="only these")
     given = words.parse_args()
     warnings.simplefilter("ignore")
     rules = [r for r in db.all_rules() if "grad" not in r.tags and (not given.topics or r.topic in given.topics)]
+    if given.engine:
+        print(by_both_engines(rules))
+        return
     by: dict[str, list[str]] = defaultdict(list)
     for r in rules:
         by[verdict(r)].append(r.name)

@@ -15,6 +15,7 @@ from unification import Var
 
 from termgraph import db
 from termgraph.db.discovering import library
+from termgraph.rules.checking.directions import DATA, kind_of_rule
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 from termgraph.rules.discovery.known import Known
@@ -23,7 +24,6 @@ from termgraph.rules.discovery.vocabulary import ALONG, SYMBOLS
 from termgraph.rules.facts import TermFact, no_overflow
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.stage import Instance
-from termgraph.rules.type_facts import same_dtype
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import Const, Input, Lit, Term, mk
@@ -174,7 +174,7 @@ def found_again(topics: tuple[str, ...], found: list[Discovery]) -> Again:
         data += 1
         tried = (grounded(rule, i, one) for one in found for i in rule.instances() if i.main)
         alone = RuleSet([rule], without.stages[0].assume)  # guards such as "a unit matrix" hold for no input
-        sides = next((s for s in tried if s is not None and alone.rewrite_terms(s[:1])[0][0] is not s[0]), None)
+        sides = next((made for s in tried if s is not None and (made := _by_rule(alone, *s))), None)
         if sides is None or without.joins(*sides) or without.saturates(*sides, both_ways):
             continue
         reach += 1
@@ -185,6 +185,14 @@ def found_again(topics: tuple[str, ...], found: list[Discovery]) -> Again:
     return Again(data, reach, met, missing)
 
 
+def _by_rule(alone: RuleSet, left: Any, right: Any) -> tuple[Any, Any] | None:
+    """The left side and what the rule makes of it; None where it does not apply, or folds other axes than a search."""
+    made = alone.rewrite_terms([left])[0][0]
+    folds = [t for t in children_first([made]) if t.args and t.op.kind == "reduce"]
+    searched = all(t.op.params.get("axis") == (0,) for t in folds)
+    return (left, made) if made is not left and made.type is right.type and searched else None
+
+
 def _with(known: Known, rules: Iterable[Rule]) -> Known:
     for r in rules:
         known.add(r)
@@ -192,8 +200,9 @@ def _with(known: Known, rules: Iterable[Rule]) -> Known:
 
 
 def is_data(rule: Rule) -> bool:
-    """Whether both sides are patterns, and all conditions facts about operands or operators, or about dtypes."""
-    return all(isinstance(g.goal, TermFact) or g.over_operators or g.goal is same_dtype for g in rule.goals)
+    """Whether both sides are patterns, and all conditions kinds of parts, or facts about operands or operators."""
+    facts = all(isinstance(g.goal, TermFact) or g.over_operators or g in rule.typed for g in rule.goals)
+    return facts or kind_of_rule(rule) in DATA
 
 
 def grounded(rule: Rule, instance: Instance, found: Discovery) -> tuple[Any, Any] | None:

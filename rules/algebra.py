@@ -13,6 +13,7 @@ from termgraph.rules import (
     injective,
     inverse,
     literals,
+    no_minus_zero,
     nonzero,
     projection,
     right_identity,
@@ -22,8 +23,17 @@ from termgraph.rules import (
     this,
 )
 from termgraph.rules.type_facts import is_difference, keeps_zeros
+from termgraph.terms.ops.elementwise import abs_, cos, cosh, exp, exp2, log, log2, log10, sigmoid, softplus, sqr
 
 AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
+
+
+@ruleset("stabilize")
+def zeros(v: Real, h: head[abs_, cos, cosh, exp, exp2, log, log2, log10, sigmoid, softplus, sqr]):
+    # 0.0 is added where the sign of a zero is to be that of the formula as written; here nobody sees it
+    yield rule("needless",       v[no_minus_zero] + 0,       v)
+    yield rule("unseen",         h(v + 0),                   h(v))
+    yield rule("unseen_neg",     h(0 - v),                   h(-v))
 
 
 @ruleset("canonicalize")

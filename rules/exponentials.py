@@ -22,8 +22,8 @@ from termgraph.terms.ops.elementwise import (
 @ruleset("stabilize")
 def exponentials(x: Float, y: Float, e: head[exp, exp2]):
     # near zero
-    yield rule("expm1",           exp(x) - 1,                        expm1(x))
-    yield rule("one_minus_exp",   1 - exp(x),                        -expm1(x))
+    yield rule("expm1",           exp(x) - 1,                        expm1(x),               assumes=["plus_zero"])
+    yield rule("one_minus_exp",   1 - exp(x),                        -expm1(x),              assumes=["plus_zero"])
     yield rule("expm1_plus_one",  expm1(x[this.dtype]) + 1,          exp(x))
     yield rule("expm1_log1p",     expm1(log1p(x)),                   x,                          assumes=["domain"])
     yield rule("exp_log1p",       exp(log1p(x)),                     1 + x,                      assumes=["domain"])
@@ -55,7 +55,7 @@ def exponentials(x: Float, y: Float, e: head[exp, exp2]):
 @ruleset("stabilize")
 def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
     # those that sines and cosines have as well, but for a sign, are in `trigonometry`
-    yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x))
+    yield rule("sinh",            exp(x) - exp(-x),                  2 * sinh(x),            assumes=["plus_zero"])
     yield rule("half",            (2 * f(x)) / 2,                    f(x))
     yield rule("cosh",            exp(x) + exp(-x),                  2 * cosh(x),                 assumes=["reassoc"])
     yield rule("tanh",            sinh(x) / cosh(x),                 tanh(x))
@@ -66,13 +66,13 @@ def hyperbolic(x: Float, y: Float, f: head[sinh, cosh]):
                                   assumes=["finite", "reassoc"])
     yield rule("exp",             sinh(x) + cosh(x),                 exp(x))
     yield rule("exp_neg",         cosh(x) - sinh(x),                 exp(-x))
-    yield rule("exp_minus_cosh",  exp(x) - cosh(x),                  sinh(x))
+    yield rule("exp_minus_cosh",  exp(x) - cosh(x),                  sinh(x),                assumes=["plus_zero"])
     yield rule("exp_minus_sinh",  exp(x) - sinh(x),                  cosh(x))
-    yield rule("cosh_minus_exp",  cosh(x) - exp(x),                  -sinh(x))
+    yield rule("cosh_minus_exp",  cosh(x) - exp(x),                  -sinh(x),               assumes=["plus_zero"])
     yield rule("sinh_minus_exp",  sinh(x) - exp(x),                  -cosh(x))
     yield rule("sinh_minus_cosh", sinh(x) - cosh(x),                 -exp(-x),                   assumes=["finite"])
-    yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x))
-    yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x))
+    yield rule("cosh_minus_exp_neg", cosh(x) - exp(-x),              sinh(x),                assumes=["plus_zero"])
+    yield rule("exp_neg_minus_cosh", exp(-x) - cosh(x),              -sinh(x),               assumes=["plus_zero"])
     yield rule("sinh_plus_exp_neg", sinh(x) + exp(-x),               cosh(x),                    assumes=["reassoc"])
     yield rule("cosh_over_sinh",  cosh(x) / sinh(x),                 1 / tanh(x))
     yield rule("one_plus_sinh2",  1 + sqr(sinh(x)),                  sqr(cosh(x)),                assumes=["reassoc"])

@@ -25,21 +25,22 @@ LOG2 = 0.6931471805599453
 @ruleset("stabilize")
 def logs(x: Float, y: Float, a: param, d: param):
     # near one
-    yield rule("log1p",           log(1 + x),                        log1p(x))
+    yield rule("log1p",           log(1 + x),                        log1p(x),               assumes=["plus_zero"])
     yield rule("softplus_log",    softplus(log(x)),                  log1p(x),
                                   assumes=["domain", "reassoc"])
     yield rule("log1p_minus_log", log1p(x[positive]) - log(x),       log1p(1 / x), assumes=["finite", "reassoc"])
-    yield rule("log1p_neg",       log(1 - x),                        log1p(-x))
+    yield rule("log1p_neg",       log(1 - x),                        log1p(-x),              assumes=["plus_zero"])
     yield rule("log1p_minus_one", log1p(x - 1),                      log(x))
-    yield rule("log_reciprocal",  log(1 / x),                        -log(x),          assumes=["domain", "finite"])
+    yield rule("log_reciprocal",  log(1 / x),                        -log(x),
+                                  assumes=["domain", "finite", "plus_zero"])
     yield rule("log1p_expm1",     log1p(expm1(x)),                   x)
-    yield rule("log_exp",         log(exp(x)),                       x)
-    yield rule("log2_exp2",       log2(exp2(x)),                     x)
-    yield rule("log_exp2",        log(exp2(x)),                      x * LOG2)
+    yield rule("log_exp",         log(exp(x)),                       x,                      assumes=["plus_zero"])
+    yield rule("log2_exp2",       log2(exp2(x)),                     x,                      assumes=["plus_zero"])
+    yield rule("log_exp2",        log(exp2(x)),                      x * LOG2,               assumes=["plus_zero"])
 
     # 1 - exp and exp - 1
     yield rule("log1mexp",        log1p(-exp(x)),                    log1mexp(x))
-    yield rule("log1mexp_expm1",  log(-expm1(x)),                    log1mexp(x))
+    yield rule("log1mexp_expm1",  log(-expm1(x)),                    log1mexp(x),            assumes=["plus_zero"])
     yield rule("log_expm1",       log(expm1(x)),                     x + log1mexp(-x))
 
     # powers and products, where the argument could leave the range of numbers
@@ -57,7 +58,7 @@ def logs(x: Float, y: Float, a: param, d: param):
 
     # of a sigmoid, and the softplus that they make
     yield rule("log1p_exp",       log1p(exp(x)),                     softplus(x))
-    yield rule("log_sigmoid_neg", log(sigmoid(-x)),                  -softplus(x))
-    yield rule("log_sigmoid",     log(sigmoid(x)),                   -softplus(-x))
+    yield rule("log_sigmoid_neg", log(sigmoid(-x)),                  -softplus(x),           assumes=["plus_zero"])
+    yield rule("log_sigmoid",     log(sigmoid(x)),                   -softplus(-x),          assumes=["plus_zero"])
     yield rule("log1p_sigmoid_neg", log1p(-sigmoid(-x)),             -softplus(-x))
     yield rule("log1p_sigmoid",   log1p(-sigmoid(x)),                -softplus(x))

@@ -12,7 +12,7 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("sigmoid_exp",     exp(x) / (1 + exp(x)),             sigmoid(x))
     yield rule("one_minus_neg",   1 - sigmoid(-x),                   sigmoid(x))
     yield rule("one_minus",       1 - sigmoid(x),                    sigmoid(-x))
-    yield rule("minus_one",       sigmoid(x) - 1,                    -sigmoid(-x))
+    yield rule("minus_one",       sigmoid(x) - 1,                    -sigmoid(-x),           assumes=["plus_zero"])
 
     # from tanh: 1 + tanh(x) is 0 long before the sigmoid is
     yield rule("tanh_half",       1 + tanh(0.5 * x),                 2 * sigmoid(x))
@@ -21,7 +21,7 @@ def sigmoids(x: Float, y: Float, z: Float):
     yield rule("tanh_half_neg",   1 - tanh(0.5 * x),                 2 * sigmoid(-x))
     yield rule("tanh_halved_neg", 1 - tanh(x / 2),                   2 * sigmoid(-x))
     yield rule("tanh_neg",        1 - tanh(x),                       2 * sigmoid(-2 * x))
-    yield rule("tanh_exp",        2 * sigmoid(x) - 1,                tanh(0.5 * x))
+    yield rule("tanh_exp",        2 * sigmoid(x) - 1,                tanh(0.5 * x),          assumes=["plus_zero"])
 
     # of the stable logarithms
     yield rule("exp_neg_softplus", exp(-softplus(-x)),               sigmoid(x))

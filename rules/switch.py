@@ -115,11 +115,11 @@ def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e:
 
     # masks that exclude each other, as gradients of choices make them
     yield rule("masks",          u * switch_(c, x[this.dtype], 0) + v * switch_(c, 0, y[this.dtype]),
-                                 switch_(c, u * x, v * y), assumes=["finite"])
+                                 switch_(c, u * x, v * y), assumes=["finite", "plus_zero"])
     yield rule("masks_minus",    u * switch_(c, x[this.dtype], 0) - v * switch_(c, 0, y[this.dtype]),
-                                 switch_(c, u * x, -(v * y)), assumes=["finite"])
+                                 switch_(c, u * x, -(v * y)), assumes=["finite", "plus_zero"])
     yield rule("minus_masks",    v * switch_(c, 0, y[this.dtype]) - u * switch_(c, x[this.dtype], 0),
-                                 switch_(c, -(u * x), v * y), assumes=["finite"])
+                                 switch_(c, -(u * x), v * y), assumes=["finite", "plus_zero"])
     yield rule("conditions",     u * cast(p, dtype=d) + v * cast(logical_not(p), dtype=e),
                                  switch_(p, u, v), assumes=["finite", "signed_zero"])
     yield rule("conditions_minus", u * cast(p, dtype=d) - v * cast(logical_not(p), dtype=e),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from termgraph.db import database
-from termgraph.db.queries import TRUSTED
+from termgraph.db.queries import PLUS_ZERO, TRUSTED
 from termgraph.rules.defined import changes
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS, TermFact, knowledge_version
@@ -43,7 +43,8 @@ _BOTH_WAYS = frozenset(("exponentials", "logs", "powers", "roots", "trigonometry
 def _moves(r: Rule) -> bool:
     if r.tags & {"accurate", "saturate"}:
         return True
-    return bool(r.assumes - {"signed_zero"}) and not r.tags & {"scan", "gpu", "grad"} and r.topic != "collect"
+    beyond_zeros = r.assumes - {"signed_zero", PLUS_ZERO}
+    return bool(beyond_zeros) and not r.tags & {"scan", "gpu", "grad"} and r.topic != "collect"
 
 
 def _pointwise(r: Rule) -> bool:

@@ -47,7 +47,8 @@ def _assume(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
 
 
 _OF_ELEMENTS = frozenset((
-    "at_most_one", "finite", "integer", "negative", "nonnegative", "nonpositive", "nonzero", "positive", "real",
+    "at_most_one", "finite", "integer", "negative", "no_minus_zero", "nonnegative", "nonpositive", "nonzero",
+    "positive", "real",
 ))  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from unification import Var
 from termgraph._lazy import lazy
 from termgraph.db import image_files, images, loading
 from termgraph.db.asked import family_of
-from termgraph.db.queries import EVERYTHING, FILES_OF, OVERFLOW, Query
+from termgraph.db.queries import EVERYTHING, FILES_OF, OVERFLOW, PLUS_ZERO, Query
 from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.defined import DEFINED, changes
 from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
@@ -136,6 +136,8 @@ def _admitted(r: Rule, asked: Query) -> list[Rule]:
     """The rule as the query may use it: as it is, where no integers are computed with, or not at all."""
     if asked.admits(r.assumes):
         return [r]
+    if asked.admits_with_zeros(r.assumes):
+        return [r.with_plus_zero(trusted=PLUS_ZERO)]
     return [r.with_goal(within_limits(this), trusted=OVERFLOW)] if asked.admits_on_floats(r.assumes) else []
 
 

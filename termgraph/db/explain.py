@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unification import Var
 
 from termgraph.db.database import all_rules, heads_of, rewrite_traced
+from termgraph.db.queries import PLUS_ZERO
 from termgraph.rules.definition import Rule
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.forms import is_nary
@@ -94,8 +95,10 @@ def why_not(rule: str, expr: Any, assume: Iterable[str] = ()) -> Explanation:
     heads = heads_of(r)
     candidates = [t for t in children_first([root]) if t.__class__ is Term and (not heads or t.op.family in heads)]
     lines = [repr(r), f"  defined at {r.where}"]
-    if r.assumes - frozenset(assume):
-        lines.append(f"  selected only by queries that assume {', '.join(sorted(r.assumes))}")
+    if PLUS_ZERO in r.assumes and "signed_zero" not in assume:
+        lines.append("  0.0 is added to the right side by queries that do not assume signed_zero")
+    if r.assumes - {PLUS_ZERO, *assume}:
+        lines.append(f"  selected only by queries that assume {', '.join(sorted(r.assumes - {PLUS_ZERO}))}")
     if not candidates:
         names = " or ".join(h.name for h in heads)
         return Explanation(False, [*lines, f"  does not apply: the expression has no {names}"])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 # rules that assume it are used where no integers are computed with (see `within_limits`).
 TRUSTED = frozenset(("domain", "finite", "nonzero", "reassoc", "signed_zero"))
 OVERFLOW = "overflow"
+PLUS_ZERO = "plus_zero"  # a zero is 0.0 before and may be -0.0 after: admitted with `signed_zero`, else 0.0 is added
 EVERYTHING = "everything"  # what the tag `unsafe` admits
 
 STABLE_RULES = frozenset((  # what costs are rewritten with before they are differentiated: formulas of functions
@@ -84,7 +85,13 @@ class Query(NamedTuple):
 
     def admits(self, assumes: frozenset[str]) -> bool:
         """Whether the query takes on trust what a rule assumes."""
-        return EVERYTHING in self.assume or assumes <= self.assume
+        if EVERYTHING in self.assume or assumes <= self.assume:
+            return True
+        return PLUS_ZERO in assumes and "signed_zero" in self.assume and self.admits(assumes - {PLUS_ZERO})
+
+    def admits_with_zeros(self, assumes: frozenset[str]) -> bool:
+        """Whether it does so once 0.0 is added to what the rule makes."""
+        return PLUS_ZERO in assumes and self.admits(assumes - {PLUS_ZERO})
 
     def admits_on_floats(self, assumes: frozenset[str]) -> bool:
         """Whether it does so but for integers, which might overflow."""

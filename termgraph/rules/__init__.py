@@ -109,8 +109,8 @@ __getattr__ = _names_later(__name__, {
     "termgraph.rules.compiled": "RuleSet",
     "termgraph.rules.definition": "Rule rule",
     "termgraph.rules.facts":
-        "UNKNOWN TermFact at_most_one diagonal finite integer lower_triangular negative no_overflow nonnegative "
-        "nonpositive nonzero orthogonal positive positive_definite real sorted_ symmetric upper_triangular",
+        "UNKNOWN TermFact at_most_one diagonal finite integer lower_triangular negative no_minus_zero no_overflow "
+        "nonnegative nonpositive nonzero orthogonal positive positive_definite real sorted_ symmetric upper_triangular",
     "termgraph.rules.goals": "goal",
     "termgraph.rules.kinds":
         "Guard Bool Complex Constant Float Half Inexact Integer Matrix NonConst Real Scalar SingleUse Static Uniform "
@@ -192,6 +192,7 @@ __all__ = [
     "ndim_of",
     "needed_once",
     "negative",
+    "no_minus_zero",
     "no_overflow",
     "nonnegative",
     "nonpositive",

@@ -24,6 +24,7 @@ from termgraph.rules.words import refuse_misspelt_tags, refuse_unknown_assumptio
 from termgraph.terms.errors import RuleError
 from termgraph.terms.facts import version
 from termgraph.terms.op import Op, is_var
+from termgraph.terms.ops.elementwise import neg
 from termgraph.terms.term import Lit, Term, is_term
 from termgraph.terms.text import html_table
 
@@ -88,10 +89,20 @@ class Rule:
 
     def with_goal(self, goal: GoalCall, trusted: str) -> Rule:
         """This rule under a further goal, which makes one of its assumptions needless."""
+        return self._with((*self.goals, goal), self.rhs, trusted)
+
+    def with_plus_zero(self, trusted: str) -> Rule:
+        """This rule with 0.0 added to its right side, so that a zero is 0.0; that makes an assumption needless."""
+        negative = self.rhs.__class__ is Term and self.rhs.op is neg
+        part: Any = Pattern(self.rhs.args[0] if negative else self.rhs)
+        made = 0 - part if negative else part + 0
+        return self._with(self.goals, operand(made), trusted)
+
+    def _with(self, goals: tuple[GoalCall, ...], rhs: Any, trusted: str) -> Rule:
         new: Rule = object.__new__(Rule)
         for slot in Rule.__slots__:
             setattr(new, slot, getattr(self, slot))
-        new.goals, new.assumes = (*self.goals, goal), _one_set(self.assumes - {trusted})
+        new.goals, new.rhs, new.assumes = goals, rhs, _one_set(self.assumes - {trusted})
         new._staged, new._staged_version = None, -1
         return new
 

@@ -15,6 +15,7 @@ from termgraph.rules.term_facts import (
     knowledge_version,
     lower_triangular,
     negative,
+    no_minus_zero,
     no_overflow,
     nonnegative,
     nonpositive,
@@ -30,6 +31,6 @@ from termgraph.rules.term_facts import (
 
 __all__ = [
     "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "knowledge_version",
-    "lower_triangular", "negative", "no_overflow", "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive",
-    "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
+    "lower_triangular", "negative", "no_minus_zero", "no_overflow", "nonnegative", "nonpositive", "nonzero",
+    "orthogonal", "positive", "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from termgraph.rules.term_facts import (
     finite,
     integer,
     negative,
+    no_minus_zero,
     no_overflow,
     nonnegative,
     nonpositive,
@@ -130,6 +131,13 @@ def _self_product(t: AnyTerm, ask: Ask) -> bool | None:
     return _product_sign(True)(t, ask)
 
 
+def _product_plus_zero(t: AnyTerm, ask: Ask) -> bool | None:
+    for a in t.args:
+        if ask(nonnegative, a) is not True or ask(no_minus_zero, a) is not True:
+            return None
+    return True if t.type.kind == "f" else None
+
+
 def _even_power(t: AnyTerm, ask: Ask) -> bool | None:
     exponent = getattr(t.args[1], "scalar", None)
     if isinstance(exponent, (int, float)) and exponent % 2 == 0 and t.type.kind == "f":
@@ -222,6 +230,16 @@ _declare(nonzero, {
     _abs_nonzero: (ew.abs_, ew.neg, ew.sqrt, ew.cbrt, ew.sign, ew.conj, dimshuffle),
     _switch(nonzero): (ew.switch,),
     _cast(nonzero): (ew.cast,),
+})  # fmt: skip
+_declare(no_minus_zero, {
+    _not_complex: (ew.exp, ew.exp2, ew.log, ew.log2, ew.log10, ew.sigmoid, ew.softplus, ew.cosh, ew.hypot, ew.erfc,
+                   ew.erfcx, ew.abs_, ew.sqr),
+    _float_only(any_of(no_minus_zero)): (ew.add,),  # -0.0 is the sum of zeros only that are all negative
+    _float_only(same(no_minus_zero)): (ew.sub, ew.log1p, ew.expm1, ew.sinh, ew.tanh, ew.arcsinh, ew.arctan, ew.erf,
+                                       ew.sqrt, ew.cbrt, dimshuffle),
+    _product_plus_zero: (ew.mul,),
+    _switch(no_minus_zero): (ew.switch,),
+    _cast(no_minus_zero): (ew.cast,),
 })  # fmt: skip
 _declare(finite, {
     same(finite): (ew.neg, ew.abs_, ew.floor, ew.ceil, ew.trunc, ew.round_, ew.conj, ew.real, ew.imag, dimshuffle,

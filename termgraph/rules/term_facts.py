@@ -401,6 +401,9 @@ positive = TermFact("positive", "Every element is greater than zero.", _every(la
 nonnegative = TermFact("nonnegative", "No element is less than zero.", _every(lambda v: v >= 0), b=True, u=True)
 negative = TermFact("negative", "Every element is less than zero.", _every(lambda v: v < 0), b=False, u=False)
 nonpositive = TermFact("nonpositive", "No element is greater than zero.", _every(lambda v: v <= 0))
+no_minus_zero = TermFact(
+    "no_minus_zero", "No element is -0.0.", _every(lambda v: (v != 0) | ~np.signbit(v)), b=True, i=True, u=True, c=False
+)
 finite = TermFact("finite", "No infinity and no NaN.", lambda v: np.all(np.isfinite(v)), b=True, i=True, u=True)
 integer = TermFact(
     "integer", "Every element is a whole number.", _every(lambda v: v == np.floor(v)), b=True, i=True, u=True
@@ -432,6 +435,7 @@ negative.implied_by += [(nonpositive, nonzero)]
 nonnegative.implied_by += [(positive,)]
 nonpositive.implied_by += [(negative,)]
 nonzero.implied_by += [(positive,), (negative,)]
+no_minus_zero.implied_by += [(nonzero,)]
 lower_triangular.implied_by += [(diagonal,)]
 upper_triangular.implied_by += [(diagonal,)]
 diagonal.implied_by += [(lower_triangular, upper_triangular)]
@@ -443,6 +447,6 @@ nonpositive.excluded_by += [positive]
 
 __all__ = [
     "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "knowledge_version",
-    "lower_triangular", "negative", "no_overflow", "nonnegative", "nonpositive", "nonzero", "orthogonal", "positive",
-    "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
+    "lower_triangular", "negative", "no_minus_zero", "no_overflow", "nonnegative", "nonpositive", "nonzero",
+    "orthogonal", "positive", "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
 ]  # fmt: skip

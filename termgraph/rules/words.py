@@ -20,6 +20,7 @@ ASSUMPTIONS = {
     "domain": "functions are used where they are defined (elsewhere the left side is NaN)",
     "reassoc": "rounding may change",
     "signed_zero": "0.0 and -0.0 are the same",
+    "plus_zero": "where the left side is 0.0, the right one may be -0.0; who does not admit it gets 0.0 added",
     "overflow": "integers stay within the limits of their dtype",
 }
 _ALIKE = 0.85  # `stabilise` for `stabilize`; any other tag is the user's own

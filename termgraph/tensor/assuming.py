@@ -24,8 +24,8 @@ def assume(
     >>> x.owner.op
     assume{facts=('positive',)}
 
-    Facts: at_most_one, diagonal, finite, integer, lower_triangular, negative, nonnegative, nonpositive, nonzero,
-    orthogonal, positive, positive_definite, real, sorted, symmetric, upper_triangular.
+    Facts: at_most_one, diagonal, finite, integer, lower_triangular, negative, no_minus_zero, nonnegative, nonpositive,
+    nonzero, orthogonal, positive, positive_definite, real, sorted, symmetric, upper_triangular.
 
     Whole numbers may be known to lie `between` two others, as in `range(low, high)`, which are numbers or scalars of
     the graph, and to be multiples of a number:

@@ -5,6 +5,7 @@
 
 import pytest
 
+from termgraph import db
 from termgraph.db import checking
 from termgraph.rules import prove
 from tests.rulelib.support import LIBRARY
@@ -18,6 +19,13 @@ def test_every_rule_declares_what_it_changes(name):
     report = prove([r for r in LIBRARY.values() if r.topic == name], samples=2)
     assert report.ok, "\n\n".join(v.details() for v in report.bad)
     assert all(v.trials or v.kind == "derivative" for v in report)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_strict_adds_zeros_to_keeps_their_signs():
+    rules = [r for r in db.query("+fast_run", assume=()).rules if "plus_zero" in LIBRARY[r.name].assumes]
+    report = prove(rules, samples=8)
+    assert len(rules) > 20 and report.ok, "\n\n".join(v.details() for v in report.bad)
 
 
 def test_only_derivative_rules_are_not_tried():

@@ -191,13 +191,16 @@ def test_goals_make_a_rule_true():
     assert log_of_square.ok, log_of_square.details()
 
 
-def test_a_stabilized_form_needs_no_declaration():
+def test_a_stabilized_form_needs_no_declaration_but_for_the_sign_of_a_zero():
     @ruleset()
     def logs(x: Float):
-        yield rule("log1p", log(1 + x), log1p(x))
+        yield rule("log1p", log(1 + x), log1p(x), assumes=["plus_zero"])
+        yield rule("signed", log(1 + x), log1p(x))
+        yield rule("kept", log(1 + x), log1p(x) + 0)
 
-    v = verdict(logs)
-    assert v.ok and v.kind == "more accurate"
+    declared, signed, kept = prove(logs)
+    assert declared.ok and kept.ok and {declared.kind, signed.kind, kept.kind} == {"more accurate"}
+    assert not signed.ok and "plus_zero" in "".join(signed.undeclared)
 
 
 def test_a_less_accurate_form_does():

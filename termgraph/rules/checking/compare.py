@@ -129,7 +129,8 @@ def _floats(
         signs = (np.signbit(left) != np.signbit(right)) & ~both_nan
         if signs.any():
             place = int(np.flatnonzero(signs)[0])
-            return Outcome(ZERO_SIGN, frozenset(("signed_zero", "reassoc")), "the sign of a zero", place)
+            excuses = {"signed_zero", "reassoc"} | (set() if np.signbit(left[signs]).any() else {"plus_zero"})
+            return Outcome(ZERO_SIGN, frozenset(excuses), "the sign of a zero", place)
         return Outcome(EXACT)
     finite = np.isfinite(left) & np.isfinite(right)
     lost = different & ~finite

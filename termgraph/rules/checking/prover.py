@@ -78,6 +78,7 @@ class _Trials:
         self.maker, self.seed = Examples(rule, seed), seed
         self.turn = 0
         self.beyond = False  # whether something differs in a way that better accuracy cannot explain
+        self.signs: list[str] = []  # zeros of other signs, which better accuracy does not explain but need not forbid
 
     def run(self, samples: int) -> None:
         """As many examples as asked, spread over the rule's instances."""
@@ -129,7 +130,7 @@ class _Trials:
             self.verdict.kind = REFUSED
         if self.verdict.undeclared and not self.beyond and self.verdict.kind != WRONG and no_less_accurate(self.rule):
             self.verdict.kind = ACCURATE
-            self.verdict.undeclared = []
+            self.verdict.undeclared = self.signs
 
     def _raised(self, err: RuleRaised) -> None:
         self.verdict.kind = WRONG
@@ -170,9 +171,12 @@ class _Trials:
             v.needs.add(outcome.excuses)
             self.beyond |= outcome.kind not in (ROUNDING, ZERO_SIGN) and REPAIRED not in outcome.excuses
             remedies = " or ".join(f"assumes=[{e!r}]" for e in sorted(outcome.excuses) if e in ASSUMPTIONS)
+            advice = f"if that is meant, declare {remedies}; if not, add a goal that rules it out"
+            text = f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown}"
             if not any(outcome.note in u for u in v.undeclared) and len(v.undeclared) < 3:
-                advice = f"if that is meant, declare {remedies}; if not, add a goal that rules it out"
-                v.undeclared.append(f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown}")
+                v.undeclared.append(text)
+            if outcome.kind == ZERO_SIGN and not self.signs:
+                self.signs = [text]
 
     def _outcome(self, example: Example, given: dict[Any, Any], kinds: frozenset[str]) -> tuple[Outcome | None, str]:
         given = {k: x for k, x in given.items() if k.op is INPUT}

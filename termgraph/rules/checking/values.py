@@ -148,6 +148,7 @@ _MAKE: dict[str, Any] = {
     "positive": lambda x: np.where(x < 0, np.where(x < -1e30, 1, -x), np.where(x == 0, 1, x)),
     "negative": lambda x: np.where(x > 0, np.where(x > 1e30, -1, -x), np.where(x == 0, -1, x)),
     "nonzero": lambda x: np.where(x == 0, 1, x),
+    "no_minus_zero": lambda x: np.where(x == 0, np.abs(x), x),
     "sorted": lambda x: np.sort(x, axis=-1) if x.ndim else x,
     "symmetric": lambda x: np.tril(x) + np.swapaxes(np.tril(x, -1), -1, -2),
     "lower_triangular": np.tril,
@@ -158,7 +159,8 @@ _MAKE: dict[str, Any] = {
 }
 _ORDER = (
     "orthogonal", "positive_definite", "real", "finite", "integer", "at_most_one", "nonnegative", "nonpositive",
-    "nonzero", "positive", "negative", "sorted", "symmetric", "lower_triangular", "upper_triangular", "diagonal",
+    "nonzero", "no_minus_zero", "positive", "negative", "sorted", "symmetric", "lower_triangular", "upper_triangular",
+    "diagonal",
 )  # fmt: skip
 
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.term import AnyTerm
 
-_PREFERRED = ("reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
+_PREFERRED = ("plus_zero", "reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
 _WEAKER = {"positive": ("nonzero", "nonnegative"), "negative": ("nonzero", "nonpositive")}
 _FEW, _MANY = 6, 24  # terms that the prover tries
-_ROUNDING = frozenset(("domain", "reassoc"))  # what is assumed of most rules about functions
+_ROUNDING = frozenset(("domain", "plus_zero", "reassoc"))  # what is assumed of most rules about functions
 TOPIC = "found"
 
 
@@ -244,7 +244,7 @@ class Generaliser:
             verdict = prove_rule(rule, samples)
             if verdict.kind == WRONG:
                 return None
-            more = chosen_assumptions(verdict.needs, assumes) if verdict.undeclared else assumes
+            more = chosen_assumptions(_excused_by_trust(verdict), assumes) if verdict.undeclared else assumes
             if more is None or not (verdict.ok or verdict.undeclared):
                 return None
             if verdict.ok and samples == rounds[-1]:
@@ -307,9 +307,14 @@ def chosen_assumptions(needs: Iterable[frozenset[str]], given: frozenset[str]) -
     return frozenset(chosen)
 
 
+def _excused_by_trust(verdict: Verdict) -> set[frozenset[str]]:
+    """What has to be assumed: of a form that is more exact only what it does to the sign of a zero."""
+    return {n for n in verdict.needs if verdict.kind != ACCURATE or "signed_zero" in n}
+
+
 def _needs_no_more(found: Finding, less: Finding | None) -> bool:
     """Whether a rule with fewer goals was proved under the same assumptions."""
-    trusted = found.rule.assumes | {"domain"} | ({"reassoc"} if found.verdict.kind == ACCURATE else set())
+    trusted = found.rule.assumes | {"domain", "plus_zero"} | ({"reassoc"} if found.verdict.kind == ACCURATE else set())
     return less is not None and less.rule.assumes <= trusted
 
 

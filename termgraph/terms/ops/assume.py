@@ -12,8 +12,9 @@ from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.spelling import Spelling
 
 KNOWN = (
-    "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative", "nonnegative", "nonpositive",
-    "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted", "symmetric", "upper_triangular",
+    "at_most_one", "diagonal", "finite", "integer", "lower_triangular", "negative", "no_minus_zero", "nonnegative",
+    "nonpositive", "nonzero", "orthogonal", "positive", "positive_definite", "real", "sorted", "symmetric",
+    "upper_triangular",
 )  # fmt: skip
 
 
