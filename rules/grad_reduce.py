@@ -18,7 +18,9 @@ from termgraph.terms.ops.reduce import (
     log_softmax,
     logsumexp,
     max_,
+    max_or_lowest,
     min_,
+    min_or_highest,
     prod,
     softmax,
     sum_,
@@ -26,7 +28,7 @@ from termgraph.terms.ops.reduce import (
 
 
 @ruleset("grad")
-def grad_reduce(x, g, a: param, b: param, m: head[max_, min_]):
+def grad_reduce(x, g, a: param, b: param, m: head[max_, min_, max_or_lowest, min_or_highest]):
     yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)),))
     yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),
                               (dimshuffle(g, order=kept(x, a)) * factors_without(x, a),))

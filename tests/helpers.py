@@ -69,6 +69,24 @@ def arrays(draw, dtypes=DTYPES, shape=None, min_dims=0, max_dims=3, min_side=0, 
     return restrided(array, draw(st.integers(0, 3)))
 
 
+@st.composite
+def with_axes(draw, dtypes=DTYPES, single=False, **kwargs):
+    """An array and an argument `axis` of a reduction of it."""
+    array = draw(arrays(dtypes, **kwargs))
+    every = list(range(-array.ndim, array.ndim))
+    choices = [st.none()]
+    if every:
+        choices.append(st.sampled_from(every))
+    if every and not single:
+        choices.append(st.lists(st.integers(0, array.ndim - 1), unique=True).map(tuple))
+    return array, draw(st.one_of(choices))
+
+
+def rounding(dtype):
+    """How far off results of a reduction may be, where that is not the usual."""
+    return 2e-2 if dtype == np.float16 else None
+
+
 def variable_for(array, known=False, name=None):
     """An input for the array: lengths known, or only those equal to 1 (which must be declared to broadcast)."""
     shape = array.shape if known else tuple(1 if n == 1 else None for n in array.shape)

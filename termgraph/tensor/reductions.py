@@ -5,17 +5,20 @@ An op drops its axes; `keepdims` puts dimensions of length 1 back with a dimshuf
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.tensor.counted import beginning, counted, spread_mask, within
 from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.shaping import broadcast_to, ravel, shape
+from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES, kind_of, promote
+from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest, promote
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
@@ -73,46 +76,79 @@ def _pattern(op: Op) -> Callable[..., Any]:
     return build
 
 
+_BEGIN: dict[Op, Op] = {ops.sum_: ew.add, ops.prod: ew.mul, ops.max_: ew.maximum, ops.min_: ew.minimum}
+_OF_NOTHING = {ops.max_: (ops.max_or_lowest, lowest), ops.min_: (ops.min_or_highest, highest)}
+
+
 # ---------------------------------------------------------------------- sums and products
 def _accumulated(
-    op: Op, x: TensorLike, axis: AxisLike, dtype: DTypeLike, keepdims: bool, acc_dtype: DTypeLike
+    op: Op,
+    x: TensorLike,
+    axis: AxisLike,
+    dtype: DTypeLike,
+    keepdims: bool,
+    acc_dtype: DTypeLike,
+    initial: TensorLike | None,
+    where: TensorLike | None,
 ) -> TensorVariable:
-    x = as_tensor(x)
+    x = counted(as_tensor(x), where, 0 if op is ops.sum_ else 1, op.name)
     default = ops.default_sum_dtype(x.type.dtype)
     wanted = default if dtype is None else dtype_name(dtype)
     working = wanted if acc_dtype is None else dtype_name(acc_dtype)
-    return to_dtype(_reduce(op, x, axis, keepdims, dtype=working), wanted)
+    total = _reduce(op, x, axis, keepdims, dtype=working)
+    return to_dtype(total if initial is None else _BEGIN[op](total, beginning(initial, total, op.name)), wanted)
 
 
 @on_terms
 @pattern_form(_pattern(ops.sum_))
 def sum(
-    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike = None,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     """The sum of elements along axes (all of them by default).
 
     `acc_dtype` accumulates in another dtype than that of the result: `T.sum(x, acc_dtype="float64")` of a float32
-    array is a more exact float32.
+    array is a more exact float32. `where` is a mask of the elements that count, of the shape of `x` or broadcast to
+    it; `initial` is a number to begin with. Both work as in NumPy, here and in the other reductions.
 
     >>> import termgraph.tensor as T
     >>> T.sum(T.fmatrix("x"), axis=0).type
     TensorType(float32, (?,))
     """
-    return _accumulated(ops.sum_, x, axis, dtype, keepdims, acc_dtype)
+    return _accumulated(ops.sum_, x, axis, dtype, keepdims, acc_dtype, initial, where)
 
 
 @on_terms
 @pattern_form(_pattern(ops.prod))
 def prod(
-    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike = None,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     """The product of elements along axes."""
-    return _accumulated(ops.prod, x, axis, dtype, keepdims, acc_dtype)
+    return _accumulated(ops.prod, x, axis, dtype, keepdims, acc_dtype, initial, where)
 
 
 @on_terms
 def mean(
-    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, keepdims: bool = False, acc_dtype: DTypeLike = None
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike = None,
+    *,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     """The mean of elements along axes. Integers are averaged in float64, floats of 16 bits by way of float32."""
     x = as_tensor(x)
@@ -121,8 +157,8 @@ def mean(
         working = dtype_name(acc_dtype)
     else:
         working = "float32" if dtype is None and wanted in HALVES else wanted
-    total = sum(x, axis, working, keepdims)
-    return to_dtype(_divided(total, count(x, axis)), wanted)
+    total = sum(x, axis, working, keepdims, where=where)
+    return to_dtype(_divided(total, _count(x, axis, keepdims, where)), wanted)
 
 
 def _mean_dtype(dtype: str) -> str:
@@ -134,6 +170,11 @@ def count(x: Any, axis: AxisLike) -> Any:
     return product([length(x, a) for a in axes_of(axis, x.ndim)])
 
 
+def _count(x: TensorVariable, axis: AxisLike, keepdims: bool, where: TensorLike | None) -> Any:
+    """How many of the elements are counted: a number if known."""
+    return count(x, axis) if where is None else sum(spread_mask(x, where, "mean"), axis, "int64", keepdims)
+
+
 def _divided(total: TensorVariable, n: TensorLike) -> TensorVariable:
     """`total / n` where counting must not widen the dtype."""
     if isinstance(n, (int, float)) or total.type.kind in "biu":
@@ -143,14 +184,32 @@ def _divided(total: TensorVariable, n: TensorLike) -> TensorVariable:
 
 @on_terms
 def var(
-    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, ddof: float = 0, keepdims: bool = False
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: float | None = None,
 ) -> TensorVariable:
-    """The variance along axes: the mean of |x - mean|^2, with n - `ddof` in the denominator."""
+    """The variance along axes: the mean of |x - mean|^2, with n - `ddof` in the denominator.
+
+    `mean` is the mean where that is known already, with the reduced axes kept; `correction` is the array API's `ddof`.
+    """
     x = as_tensor(x)
+    if correction is not None and ddof:
+        raise ValueError(f"var: ddof={ddof} and correction={correction} mean the same; give one of them")
+    ddof = ddof if correction is None else correction
     working = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
-    n = count(x, axis)
-    centre = _divided(sum(x, axis, working, keepdims=True), n)
-    deviation = ew.sub(to_dtype(x, working), centre)
+    if mean is None:
+        total = sum(x, axis, working, keepdims=True, where=where)
+        centre = _divided(total, _count(x, axis, True, where))
+    else:
+        centre = mean if is_plain_number(mean) else within(as_tensor(mean), x, "var", "the mean")
+    deviation = counted(ew.sub(to_dtype(x, working), centre), where, 0, "var")
+    n = _count(x, axis, keepdims, where)
     if deviation.type.kind == "c":
         squares = ew.add(ew.sqr(ew.real(deviation)), ew.sqr(ew.imag(deviation)))
     else:
@@ -166,10 +225,18 @@ def max_of(a: float, b: float) -> float:
 
 @on_terms
 def std(
-    x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, ddof: float = 0, keepdims: bool = False
+    x: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: float | None = None,
 ) -> TensorVariable:
     """The standard deviation along axes: the square root of `var`."""
-    return ew.sqrt(var(x, axis, dtype, ddof, keepdims))
+    return ew.sqrt(var(x, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 @on_terms
@@ -214,16 +281,52 @@ def count_nonzero(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) 
 # ---------------------------------------------------------------------- extremes
 @on_terms
 @pattern_form(_pattern(ops.max_))
-def max(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The largest element along axes; NaN if there is one. An empty array has none: that is an error at run time."""
-    return _reduce(ops.max_, x, axis, keepdims)
+def max(
+    x: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """The largest element along axes; NaN if there is one.
+
+    An empty array has none: that is an error at run time, unless there is an `initial` number that counts as well.
+    `where`, a mask of the elements that count, needs one, as in NumPy.
+
+    >>> import termgraph.tensor as T
+    >>> T.max([[1.0, 5.0], [2.0, 7.0]], axis=1, initial=0.0, where=[True, False]).eval()
+    array([1., 2.])
+    """
+    return _extreme(ops.max_, x, axis, keepdims, initial, where)
 
 
 @on_terms
 @pattern_form(_pattern(ops.min_))
-def min(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The smallest element along axes; NaN if there is one."""
-    return _reduce(ops.min_, x, axis, keepdims)
+def min(
+    x: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """The smallest element along axes; NaN if there is one. `initial` and `where` are as those of `max`."""
+    return _extreme(ops.min_, x, axis, keepdims, initial, where)
+
+
+def _extreme(
+    op: Op, x: TensorLike, axis: AxisLike, keepdims: bool, initial: TensorLike | None, where: TensorLike | None
+) -> TensorVariable:
+    x, (or_bound, bound) = as_tensor(x), _OF_NOTHING[op]
+    if initial is None:
+        if where is not None and where is not True:
+            raise ValueError(f"{op.name}: there may be no elements where the mask is true; give initial=, a number")
+        return _reduce(op, x, axis, keepdims)
+    x = counted(x, where, bound(x.type.np_dtype), op.name)
+    lengths = [x.type.shape[a] for a in axes_of(axis, x.ndim)]
+    found = _reduce(op if builtins.all(lengths) else or_bound, x, axis, keepdims)
+    return _BEGIN[op](found, beginning(initial, found, op.name))
 
 
 @on_terms
@@ -254,16 +357,20 @@ def max_and_argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False)
 
 @on_terms
 @pattern_form(_pattern(ops.any_))
-def any(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+def any(
+    x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
+) -> TensorVariable:
     """Whether some element along axes is not zero (NaN is not zero)."""
-    return _reduce(ops.any_, x, axis, keepdims)
+    return _reduce(ops.any_, counted(as_tensor(x), where, 0, "any"), axis, keepdims)
 
 
 @on_terms
 @pattern_form(_pattern(ops.all_))
-def all(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+def all(
+    x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
+) -> TensorVariable:
     """Whether every element along axes is not zero."""
-    return _reduce(ops.all_, x, axis, keepdims)
+    return _reduce(ops.all_, counted(as_tensor(x), where, 1, "all"), axis, keepdims)
 
 
 # ---------------------------------------------------------------------- along an axis

@@ -69,19 +69,32 @@ def ndim(x: Any) -> int:
 # ---------------------------------------------------------------------- reshape
 @on_terms
 @pattern_form(lambda x, newshape, ndim=None: ops.reshape(x, *newshape))
-def reshape(x: Any, newshape: ShapeLike, ndim: int | None = None) -> TensorVariable:
+def reshape(x: Any, newshape: ShapeLike, ndim: int | None = None, order: str = "C") -> TensorVariable:
     """The elements in row-major order in a new shape. Lengths may be symbolic, one of them -1.
+
+    With `order="F"` elements are read and placed column by column. "A" is "C": how an array lies in memory is not said.
 
     >>> import termgraph.tensor as T
     >>> x = T.tensor("x", dtype="float64", shape=(4, 6))
     >>> T.reshape(x, (2, -1)).type
     TensorType(float64, (2, 12))
     """
+    if isinstance(ndim, str):
+        ndim, order = None, ndim  # it comes third in NumPy
     x = as_tensor(x)
     asked = as_lengths(newshape, "newshape", ndim)
     if ndim is not None and ndim != len(asked):
         raise ValueError(f"reshape: ndim={ndim}, but newshape has {len(asked)} lengths")
-    return ops.reshape(x, *length_operands(_fill_in(x, asked)))
+    if not _by_columns(order, "reshape", "A"):
+        return ops.reshape(x, *length_operands(_fill_in(x, asked)))
+    return transpose(ops.reshape(transpose(x), *length_operands(_fill_in(x, asked)[::-1])))
+
+
+def _by_columns(order: str, who: str, rows: str) -> bool:
+    """Whether elements are read column by column; `rows` are the orders beside "C" that read them row by row."""
+    if not isinstance(order, str) or order.upper() not in ("C", "F", *rows):
+        raise ValueError(f"{who}: order must be 'C', 'F' or '{rows[0]}', got {order!r:.60}")
+    return order.upper() == "F"
 
 
 def _fill_in(x: TensorVariable, asked: list) -> list:
@@ -120,20 +133,25 @@ def _quotient(x: TensorVariable, rest: list) -> Any:
 
 
 @on_terms
-def ravel(x: Any) -> TensorVariable:
-    """The elements in row-major order, in one dimension."""
+def ravel(x: Any, order: str = "C") -> TensorVariable:
+    """The elements in row-major order, in one dimension; with `order="F"` column by column ("A" and "K" are "C")."""
     x = as_tensor(x)
+    x = transpose(x) if _by_columns(order, "ravel", "AK") else x
     return x if x.ndim == 1 else reshape(x, (product(lengths(x)),))
 
 
 @on_terms
-def flatten(x: TensorLike, ndim: int = 1) -> TensorVariable:
-    """The array with its last dimensions merged, so that `ndim` are left."""
-    x = as_tensor(x)
+def flatten(x: TensorLike, ndim: int = 1, order: str = "C") -> TensorVariable:
+    """The array with its last dimensions merged, so that `ndim` are left; `order` is that of `ravel`."""
+    if isinstance(ndim, str):
+        ndim, order = 1, ndim  # it comes first in NumPy
+    x, by_columns = as_tensor(x), _by_columns(order, "flatten", "AK")
     if not isinstance(ndim, int) or not 1 <= ndim <= max(x.ndim, 1):
         raise ValueError(f"flatten: ndim must be between 1 and {max(x.ndim, 1)}, got {ndim!r}")
     if x.ndim == ndim:
         return x
+    if by_columns:
+        x = dimshuffle(x, *range(ndim - 1), *reversed(range(ndim - 1, x.ndim)))
     have = lengths(x)
     return reshape(x, [*have[: ndim - 1], product(have[ndim - 1 :])])
 
@@ -387,10 +405,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _reshape_method(self: Any, *newshape: Any, ndim: int | None = None) -> TensorVariable:
+def _reshape_method(self: Any, *newshape: Any, ndim: int | None = None, order: str = "C") -> TensorVariable:
     """The elements in a new shape: `x.reshape(2, -1)` or `x.reshape((2, -1))`."""
     one = len(newshape) == 1 and (isinstance(newshape[0], (list, tuple, np.ndarray, Variable)))
-    return reshape(self, newshape[0] if one else newshape, ndim)
+    return reshape(self, newshape[0] if one else newshape, ndim, order)
 
 
 _reshape_method.__name__ = "reshape"  # what errors call it

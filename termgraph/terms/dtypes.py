@@ -139,6 +139,23 @@ def finfo(dtype: np.dtype | str) -> Any:
     return np.finfo(found)
 
 
+def lowest(dtype: np.dtype) -> Any:
+    """What every number of a dtype is at least."""
+    return _bound(dtype, "min", False, -np.inf)
+
+
+def highest(dtype: np.dtype) -> Any:
+    """What every number of a dtype is at most."""
+    return _bound(dtype, "max", True, np.inf)
+
+
+def _bound(dtype: np.dtype, name: str, truth: bool, infinity: float) -> Any:
+    kind = kind_of(dtype)
+    if kind in "iu":
+        return getattr(np.iinfo(dtype), name)
+    return truth if kind == "b" else complex(infinity, infinity) if kind == "c" else infinity
+
+
 __all__ = [
     "BFLOAT16_TYPESTR",
     "COMPLEX",
@@ -148,8 +165,10 @@ __all__ = [
     "can_cast",
     "dtype_text",
     "finfo",
+    "highest",
     "is_bfloat16",
     "kind_of",
+    "lowest",
     "numpy_dtype",
     "promote",
     "working_dtype",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.special
-from helpers import COMPLEX, DTYPES, FLOATS, INTS, REALS, arrays, check, quick, run
+from helpers import COMPLEX, DTYPES, FLOATS, INTS, REALS, arrays, check, quick, rounding, run, with_axes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,22 +15,6 @@ from termgraph.terms.op import OPS, Lift
 from termgraph.terms.ops import reduce as ops
 from termgraph.terms.term import Input
 from termgraph.terms.types import TensorType
-
-
-@st.composite
-def with_axes(draw, dtypes=DTYPES, single=False, **kwargs):
-    array = draw(arrays(dtypes, **kwargs))
-    every = list(range(-array.ndim, array.ndim))
-    choices = [st.none()]
-    if every:
-        choices.append(st.sampled_from(every))
-    if every and not single:
-        choices.append(st.lists(st.integers(0, array.ndim - 1), unique=True).map(tuple))
-    return array, draw(st.one_of(choices))
-
-
-def rounding(dtype):
-    return 2e-2 if dtype == np.float16 else None
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "max", "min", "ptp", "count_nonzero"])

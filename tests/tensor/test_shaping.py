@@ -42,6 +42,33 @@ def test_flattening(x):
         check(lambda v: T.flatten(v, 2), lambda a: a.reshape(a.shape[0], a.shape[1] * a.shape[2]), x)
 
 
+@given(x=arrays(), order=st.sampled_from("CFfA"), data=st.data())
+@quick()
+def test_elements_column_by_column(x, order, data):
+    there = {} if order == "A" else {"order": order}  # of an array that lies by columns "A" is "F" in NumPy
+    check(lambda v: T.ravel(v, order=order), lambda a: np.ravel(a, **there), x)
+    check(lambda v: v.flatten(order), lambda a: a.flatten(**there), x)
+    shape = data.draw(st.permutations([*x.shape, 1]))
+    check(lambda v: T.reshape(v, shape, order=order), lambda a: np.reshape(a, shape, **there), x)
+    if x.size:
+        check(lambda v: v.reshape(-1, 1, order=order), lambda a: a.reshape(-1, 1, **there), x)
+    if x.ndim == 3:
+        rest = lambda a: a.reshape((a.shape[0], a.shape[1] * a.shape[2]), order="C")  # noqa: E731
+        check(lambda v: T.flatten(v, 2, "F"), lambda a: rest(np.swapaxes(a, 1, 2)), x)
+
+
+def test_orders(rng):
+    a, v = rng.normal(size=(3, 4)), T.dmatrix("v")
+    np.testing.assert_array_equal(np.reshape(v, (2, 6), "F").eval({v: a}), np.reshape(a, (2, 6), order="F"))
+    np.testing.assert_array_equal(np.ravel(v, "F").eval({v: a}), np.ravel(a, "F"))
+    tg.verify_grad(lambda x: x.reshape((2, -1), order="F") ** 2, [a])
+    n = T.lscalar("n")
+    assert v.reshape((n, -1), order="F").eval({v: a, n: 6}).tolist() == a.reshape((6, -1), order="F").tolist()
+    for make in (lambda: v.reshape((2, 6), order="K"), lambda: v.ravel("B"), lambda: T.dvector().flatten(order=None)):
+        with pytest.raises(ValueError, match="order must be 'C', 'F' or 'A', got"):
+            make()
+
+
 def test_reshape_takes_symbolic_lengths():
     x, n = T.dmatrix("x"), T.lscalar("n")
     a = np.arange(12.0).reshape(3, 4)

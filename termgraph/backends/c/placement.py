@@ -26,7 +26,9 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-ORDERED = ("max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp")
+ORDERED = (
+    "max", "min", "max_or_lowest", "min_or_highest", "argmax", "argmin", "softmax", "log_softmax", "logsumexp",
+)  # fmt: skip
 
 
 def why_not(t: AnyTerm) -> str | None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 PRODUCTS = ("dot", "matmul", "gemm")
 ORDERED = (
-    "max", "min", "argmax", "argmin", "sort", "argsort", "argtopk", "searchsorted", "softmax", "log_softmax",
-    "logsumexp",
+    "max", "min", "max_or_lowest", "min_or_highest", "argmax", "argmin", "sort", "argsort", "argtopk", "searchsorted",
+    "softmax", "log_softmax", "logsumexp",
 )  # fmt: skip
 
 

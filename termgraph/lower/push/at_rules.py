@@ -248,11 +248,11 @@ def _length(p: Push, t: AnyTerm, i: Index) -> Steps:
 NOTHING = {"sum": 0, "prod": 1, "any": False, "all": True}  # what folds of no elements give
 
 
-@pushes("sum", "prod", "max", "min", "any", "all", "row_max", "argmax", "argmin")
+@pushes("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "max_or_lowest", "min_or_highest")
 def _folded(p: Push, t: AnyTerm, i: Index) -> Steps:
     """Loop variables are named by nesting level, so equal loops are one object; axes side by side become one loop."""
     x, axes, s = t.args[0], t.op.params["axis"], p.scalars
-    kind = {"row_max": "max"}.get(t.op.family.name, t.op.family.name)
+    kind = t.op.family.name.partition("_or_")[0]
     if kind in ARG_FOLDS and not axes:
         return s.number(poly(0), t.type.dtype)  # the place of the only element
     dtype = "bool" if kind in ("any", "all") else x.type.dtype

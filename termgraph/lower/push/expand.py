@@ -31,26 +31,18 @@ from termgraph.terms.ops.elementwise import (
 )
 from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.loop import inherit_places, loop
-from termgraph.terms.ops.reduce import sum_
+from termgraph.terms.ops.reduce import max_or_lowest, sum_
 from termgraph.terms.ops.shaping import shape_i, specify_shape
 from termgraph.terms.ops.sorting import argsort, too_few
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import client_map, rebuild
-from termgraph.terms.types import TensorType, TupleType
+from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
     from termgraph.terms.types import Axes
 
     Clients = dict[Any, list[tuple[Any, int]]]  # of each term, the places that use it
-
-
-def _infer_row_max(x: TensorType, *, axis: Axes) -> TensorType:
-    return TensorType.of(x.dtype, tuple([n for d, n in enumerate(x.shape) if d not in axis]))
-
-
-# Like max, but of no elements it is the smallest number instead of an error.
-ROW_MAX = Op("row_max", arity=1, infer=_infer_row_max, meaning=None, kind="reduce", params={"axis": ()})
 
 
 def _kept(t: AnyTerm, axis: Axes, ndim: int) -> AnyTerm:
@@ -73,7 +65,7 @@ def _if_finite(largest: AnyTerm, value: AnyTerm, otherwise: float) -> AnyTerm:
 
 def _shift(x: AnyTerm, axis: Axes) -> AnyTerm:
     """The largest element along the axes where subtracting it is safe, else 0; dimensions dropped."""
-    largest = mk(ROW_MAX.bind(axis=axis), (x,))
+    largest = mk(max_or_lowest.bind(axis=axis), (x,))
     return _if_finite(largest, largest, 0.0)
 
 
@@ -90,7 +82,7 @@ def _softmax(x: AnyTerm, axis: Axes) -> AnyTerm:
     """The powers are those of `_logsumexp`, with which they are often shared. A row with an infinity in it is NaN."""
     x, dtype = _widened(x)
     powers = _powers(mk(sub, (x, _kept(_shift(x, axis), axis, x.type.ndim))))
-    total = _if_finite(mk(ROW_MAX.bind(axis=axis), (x,)), _sum(powers, axis), float("nan"))
+    total = _if_finite(mk(max_or_lowest.bind(axis=axis), (x,)), _sum(powers, axis), float("nan"))
     return in_dtype(mk(true_div, (powers, _kept(total, axis, x.type.ndim))), dtype)
 
 

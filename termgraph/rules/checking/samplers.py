@@ -84,7 +84,7 @@ def _some_axes(d: Draw, ndim: int) -> tuple[int, ...]:
     return tuple([a for a in range(ndim) if d.chance(0.5)]) or ((d.rng.randrange(ndim),) if ndim else ())
 
 
-@sampler("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "logsumexp")
+@sampler("sum", "prod", "max", "min", "max_or_lowest", "min_or_highest", "any", "all", "argmax", "argmin", "logsumexp")
 def _reduction(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     if axis is None and want.shape is not None:

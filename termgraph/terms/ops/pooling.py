@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.terms.dtypes import working_dtype
+from termgraph.terms.dtypes import lowest, working_dtype
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import require_tensor
@@ -104,13 +104,6 @@ def _taps(
     return wide, slices, inner
 
 
-def lowest(dtype: np.dtype) -> Any:
-    """What every number of a dtype is at least."""
-    if dtype.kind == "b":
-        return False
-    return -np.inf if dtype.kind not in "iu" else np.iinfo(dtype).min
-
-
 def _pool(x: np.ndarray, *, kind: str, **p: Any) -> np.ndarray:
     x = np.asarray(x)
     wide = x.astype(working_dtype(x.dtype), copy=False)
@@ -164,4 +157,4 @@ pool_sum_grad = OPS[SUM_GRAD] = Op(
     doc="A cotangent of sums over windows, and lengths: each element gets the sum over the windows it lies in.",
 )  # fmt: skip
 
-__all__ = ["lowest", "places", "pool", "pool_max_grad", "pool_sum_grad", "window_places"]
+__all__ = ["places", "pool", "pool_max_grad", "pool_sum_grad", "window_places"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms import facts
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import highest, kind_of, lowest
 from termgraph.terms.op import Infer, Meaning, Op, define
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import as_first, as_kept, require_tensor
@@ -126,6 +126,15 @@ def _fold(ufunc: np.ufunc) -> Callable[..., Any]:
     return meaning
 
 
+def _extreme(ufunc: np.ufunc, bound: Callable[[np.dtype], Any]) -> Callable[..., Any]:
+    def meaning(x: np.ndarray, *, axis: Axes) -> Any:
+        x = np.asarray(x)
+        with np.errstate(all="ignore"):
+            return ufunc.reduce(x, axis=axis, initial=np.asarray(bound(x.dtype), x.dtype)[()])
+
+    return meaning
+
+
 def _decide(ufunc: np.ufunc) -> Callable[..., Any]:
     def meaning(x: np.ndarray, *, axis: Axes) -> Any:
         return ufunc.reduce(np.asarray(x) != 0, axis=axis)  # NaN != 0 holds: NaN is true, as in NumPy
@@ -231,6 +240,16 @@ max_ = _reduction(
 min_ = _reduction(
     "min", _infer_same, _fold(np.minimum), "The smallest element along axes; NaN if there is one.", range_from="any"
 )
+# As `max` and `min`, but of no elements they are the number that changes nothing instead of an error.
+max_or_lowest = _reduction(
+    "max_or_lowest", _infer_same, _extreme(np.maximum, lowest), "The largest along axes; of nothing the least there is."
+)
+min_or_highest = _reduction(
+    "min_or_highest",
+    _infer_same,
+    _extreme(np.minimum, highest),
+    "The smallest along axes; of nothing the most there is.",
+)
 any_ = _reduction("any", _infer_bool, _decide(np.logical_or), "Whether some element along axes is not zero.")
 all_ = _reduction("all", _infer_bool, _decide(np.logical_and), "Whether every element along axes is not zero.")
 argmax = _reduction(
@@ -281,6 +300,6 @@ for _op, _binary in (
     (all_, ew.logical_and),
 ):  # fmt: skip
     facts.reduction.add(_op, _binary)
-for _one, _other in ((max_, min_), (any_, all_), (argmax, argmin)):
+for _one, _other in ((max_, min_), (max_or_lowest, min_or_highest), (any_, all_), (argmax, argmin)):
     facts.dual.add(_one, _other)
     facts.dual.add(_other, _one)

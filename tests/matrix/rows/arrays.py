@@ -1,5 +1,7 @@
 """Rows of shapes, and of arrays made, joined and taken apart. References are NumPy's functions."""
 
+import functools
+
 import numpy as np
 
 import termgraph.tensor as T
@@ -25,6 +27,9 @@ moved("size", one, lambda x: np.asarray(x.size))
 moved("shape", one, lambda x: np.asarray(x.shape, "int64"))
 moved("flip", along)
 moved("shape_i", some_axis, lambda x, axis: np.asarray(x.shape[axis]), ranks=(1, 2, 3, 4))
+
+
+moved("ravel (order)", one, lambda x: np.ravel(x, "F"), lambda x: T.ravel(x, "F"))
 
 
 def _flatten(c):
@@ -111,6 +116,7 @@ def _reshaped(reshape):
 
 
 moved("reshape", _reshape, _reshaped(np.reshape), _reshaped(T.reshape))
+moved("reshape (order)", _reshape, *(_reshaped(functools.partial(f, order="F")) for f in (np.reshape, T.reshape)))
 
 
 def _broadcast_to(c):

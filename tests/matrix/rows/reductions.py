@@ -39,6 +39,27 @@ for name in ["sum", "mean", "var", "std"]:
 row("prod", T.prod, np.prod, reduced, scaled=True, loose=40, differs=("half products", "order of factors"))
 for name in ["max", "min", "any", "all", "ptp", "count_nonzero"]:
     row(name, getattr(T, name), getattr(np, name), reduced, signs=False, differs=("finite",) * (name == "ptp"))
+def masked(c):
+    made = reduced(c)
+    c.partner(dtype="bool")
+    return made
+
+
+def under_mask(name, **more):
+    def ours(x, m, axis, keepdims):
+        return getattr(T, name)(x, axis=axis, keepdims=keepdims, where=m, **more)
+
+    def numpys(x, m, axis, keepdims):
+        return getattr(np, name)(x, axis=axis, keepdims=keepdims, where=m, **more)
+
+    return ours, numpys
+
+
+for name in ["sum", "mean", "var", "std"]:
+    row(f"{name} (where)", *under_mask(name), masked, scaled=True, loose=20, differs=DIFFERS.get(name, ()))
+row("prod (where)", *under_mask("prod", initial=1), masked, scaled=True, loose=40, differs=("half products", "order of factors"))
+for name, more in {"max": {"initial": 1}, "min": {"initial": 1}, "any": {}, "all": {}}.items():
+    row(f"{name} (where)", *under_mask(name, **more), masked, signs=False)
 for name in ["argmax", "argmin"]:
     row(name, getattr(T, name), getattr(np, name), kept_along)
 row("max_and_argmax", T.max_and_argmax,

@@ -15,7 +15,7 @@ import numpy as np
 
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.pooling_gradients import gradient, lanes
-from termgraph.terms.ops.pooling import lowest
+from termgraph.terms.dtypes import lowest
 
 DEEP = " " * 16
 MOST_TAPS = 16  # of a window along a row that are written out

@@ -15,8 +15,8 @@ import numpy as np
 from termgraph.backends.cuda.text.dialect import COMPUTED, STORED, literal, reader, writer
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.storage.pool_routines import IMAGE, PLACES
-from termgraph.terms.dtypes import numpy_dtype, working_dtype
-from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, lowest
+from termgraph.terms.dtypes import lowest, numpy_dtype, working_dtype
+from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD
 
 NAMES = (POOL, MAX_GRAD, SUM_GRAD)
 BATCHES = 2  # dimensions before the pooled ones that a kernel knows; of more, each row is a launch
