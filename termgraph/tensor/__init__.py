@@ -59,6 +59,7 @@ _MODULES = (
     "polynomials",
     "windows",
     "inserting",
+    "comparing",
     "running",
 )
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft

@@ -9,7 +9,7 @@ import numpy as np
 from termgraph.tensor.lengths import as_length, as_lengths, length, length_operands, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import to_dtype
-from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis
+from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis, ravel, specify_shape
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, promote
@@ -138,7 +138,10 @@ def linspace(
     start, stop, num = as_tensor(start), as_tensor(stop), as_length(num, "num")
     start, stop = to_dtype(start, working), to_dtype(stop, working)
     rank = max(start.ndim, stop.ndim)
-    i = dimshuffle(arange(num), 0, *["x"] * rank)
+    if isinstance(num, int) and num < 0:
+        raise ValueError(f"linspace: num, the number of points, must not be negative, got {num}")
+    points = arange(num) if isinstance(num, int) else specify_shape(arange(num), (num,))  # refuses a negative number
+    i = dimshuffle(points, 0, *["x"] * rank)
     steps = num - 1 if endpoint else num
     made = ew.add(ew.mul(_step(start, stop, steps), to_dtype(i, _real_dtype(working))), start)
     if endpoint:
@@ -299,6 +302,12 @@ def diag(x: TensorLike, k: int = 0) -> TensorVariable:
 
 
 @on_terms
+def diagflat(v: TensorLike, k: int = 0) -> TensorVariable:
+    """The matrix that has the elements of an array on its k-th diagonal."""
+    return diag(ravel(v), k)
+
+
+@on_terms
 def fill_diagonal(x: TensorLike, value: TensorLike) -> TensorVariable:
     """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal."""
     x = as_tensor(x)
@@ -322,9 +331,9 @@ def _first_index(x: object, ndim: int) -> Any:
 extract_diag = diagonal
 
 __all__ = [
-    "alloc", "arange", "diag", "diagonal", "empty", "empty_like", "extract_diag", "eye", "fill_diagonal", "full",
-    "full_like", "geomspace", "identity", "identity_like", "linspace", "logspace", "meshgrid", "ones", "ones_like",
-    "tri", "tril", "triu", "zeros", "zeros_like",
+    "alloc", "arange", "diag", "diagflat", "diagonal", "empty", "empty_like", "extract_diag", "eye", "fill_diagonal",
+    "full", "full_like", "geomspace", "identity", "identity_like", "linspace", "logspace", "meshgrid", "ones",
+    "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 METHODS = {

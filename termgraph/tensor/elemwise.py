@@ -76,10 +76,7 @@ def modf(x: TensorLike) -> list[TensorVariable]:
     >>> part.eval(), whole.eval()
     (array([ 0.25, -0.5 ]), array([ 1., -2.]))
     """
-    x = as_tensor(x)
-    if x.type.kind == "c":
-        raise TypeError(f"modf is defined for real numbers only, got {x.type}")
-    x = x if x.type.kind == "f" else cast(x, np.modf.resolve_dtypes((x.type.np_dtype, None, None))[0].name)
+    x = _float_of(x, "modf")
     nothing = ew.copysign(np.zeros((), x.type.np_dtype), x)
     return [ew.switch(ew.isinf(x), nothing, ew.fmod(x, np.ones((), x.type.np_dtype))), ew.trunc(x)]
 
@@ -95,6 +92,52 @@ def isclose(
     if equal_nan:
         result = ew.logical_or(result, ew.logical_and(ew.isnan(a), ew.isnan(b)))
     return result
+
+
+@on_terms
+def spacing(x: TensorLike) -> TensorVariable:
+    """The distance to the next number away from 0 of the same dtype, negative for negative numbers.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.spacing(1.0).eval()) == 2.0**-52
+    True
+    """
+    x = _float_of(x, "spacing")
+    size = ew.abs_(x)
+    gap = ew.sub(ew.nextafter(size, np.asarray(np.inf, x.type.np_dtype)), size)
+    return ew.switch(ew.lt(x, 0), ew.neg(gap), gap)
+
+
+@on_terms
+def fabs(x: TensorLike) -> TensorVariable:
+    """The absolute value as a float, also of integers.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.fabs(-2).eval())
+    2.0
+    """
+    return ew.abs_(_float_of(x, "fabs"))
+
+
+def _float_of(x: TensorLike, who: str) -> TensorVariable:
+    """Real numbers as floats, those of few bits as NumPy's functions of floats take them."""
+    x = as_tensor(x)
+    if x.type.kind == "c":
+        raise TypeError(f"{who} is defined for real numbers only, got {x.type}")
+    return x if x.type.kind == "f" else cast(x, np.modf.resolve_dtypes((x.type.np_dtype, None, None))[0].name)
+
+
+@on_terms
+def float_power(x: TensorLike, y: TensorLike) -> TensorVariable:
+    """x to the power y in float64 (complex128): integers may have negative powers.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.float_power(2, -1).eval())
+    0.5
+    """
+    x, y = as_tensor(x), as_tensor(y)
+    wide = "complex128" if "c" in (x.type.kind, y.type.kind) else "float64"
+    return ew.pow_(cast(x, wide), cast(y, wide))
 
 
 @on_terms
@@ -243,11 +286,12 @@ def table() -> dict[str, Any]:
     return {**named, **ALIASES}
 
 
+around = round
 _TABLE = table()
 globals().update(_TABLE)
 EXPORTS = [
-    "angle", "betaln", "cast", "clip", "frexp", "iround", "isclose", "isneginf", "isposinf", "logit", "modf",
-    "nan_to_num", "positive", "rint", "round", "sinc", *_TABLE,
+    "angle", "around", "betaln", "cast", "clip", "fabs", "float_power", "frexp", "iround", "isclose", "isneginf",
+    "isposinf", "logit", "modf", "nan_to_num", "positive", "rint", "round", "sinc", "spacing", *_TABLE,
 ]  # fmt: skip
 
 METHODS = {

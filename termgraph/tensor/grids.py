@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.checks import Assert
-from termgraph.tensor.creation import arange, linspace
+from termgraph.tensor.creation import arange, linspace, zeros
 from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import as_lengths
 from termgraph.tensor.lifting import on_terms
@@ -16,7 +16,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
+    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
@@ -40,10 +40,7 @@ class Grid:
             return self._line(index)
         if not isinstance(index, tuple) or not index:
             raise TypeError(f"{self.name} is indexed with slices, such as {self.name}[0:3, 0:4], got {index!r}")
-        lines = [self._line(part) for part in index]
-        n = len(lines)
-        spread = [dimshuffle(line, *["x"] * i, 0, *["x"] * (n - 1 - i)) for i, line in enumerate(lines)]
-        return spread if self.sparse else stack(broadcast_arrays(*spread))
+        return _grid([self._line(part) for part in index], self.sparse)
 
     def _line(self, part: object) -> Any:
         if not isinstance(part, slice) or part.stop is None:
@@ -55,6 +52,26 @@ class Grid:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def indices(dimensions: Sequence[Any], dtype: DTypeLike = "int64", sparse: bool = False) -> Any:
+    """The index of each element along each dimension of an array of these lengths, one array after the other.
+
+    With `sparse` a list of arrays that broadcast together.
+
+    >>> import termgraph.tensor as T
+    >>> T.indices((2, 3)).type
+    TensorType(int64, (2, 2, 3))
+    """
+    lines = [arange(n, dtype=dtype) for n in as_lengths(dimensions, "dimensions")]
+    return _grid(lines, sparse) if lines or sparse else zeros((0,), dtype)
+
+
+def _grid(lines: list, sparse: bool) -> Any:
+    """Vectors along a dimension each, in one array, or in a list of arrays that broadcast together."""
+    n = len(lines)
+    spread = [dimshuffle(line, *["x"] * i, 0, *["x"] * (n - 1 - i)) for i, line in enumerate(lines)]
+    return spread if sparse else stack(broadcast_arrays(*spread))
 
 
 mgrid, ogrid = Grid("mgrid", sparse=False), Grid("ogrid", sparse=True)
@@ -141,4 +158,4 @@ def _text(shape: ShapeLike) -> str:
     return str(tuple(shape)) if isinstance(shape, (list, tuple)) else "that is given"
 
 
-__all__ = ["mgrid", "ogrid", "ravel_multi_index", "unravel_index"]
+__all__ = ["indices", "mgrid", "ogrid", "ravel_multi_index", "unravel_index"]

@@ -10,6 +10,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -53,8 +54,7 @@ def parse_index(x: Any, key: object) -> list[Item]:
         key = tuple(key)  # as in Theano: such a list can only be meant as an index
     entries = [e if e.__class__ is int else _classify(e) for e in (key if isinstance(key, tuple) else (key,))]
     used = sum(_consumes(e) for e in entries)
-    if used > x.type.ndim:
-        raise IndexError(f"too many indices: {x} has {x.type.ndim} dimensions, {used} are indexed")
+    _check_rank(x, used)
     if sum(e is Ellipsis for e in entries) > 1:
         raise IndexError("an index can have only one Ellipsis ('...')")
     items: list[Item] = []
@@ -76,6 +76,11 @@ def parse_index(x: Any, key: object) -> list[Item]:
             items.extend(_array_items(x, entry, axis))
             axis += _consumes(entry)
     return items
+
+
+def _check_rank(x: Any, used: int) -> None:
+    if used > x.type.ndim:
+        raise IndexError(f"too many indices: {x} has {x.type.ndim} dimensions, {used} are indexed")
 
 
 def _classify(entry: object) -> Any:
@@ -163,6 +168,9 @@ def _mask_indices(x: Any, mask: Any, axis: int) -> list:
     return ops.nonzero(mask, *length_operands([length(x, axis + k) for k in range(mask.type.ndim)]))
 
 
+_spread: WeakSet = WeakSet()  # arrays with dimensions that stand for truth values of an index
+
+
 @functools.lru_cache(maxsize=1024)
 def bound(op: Op, index: tuple) -> Op:
     """The op with its index; kept for a while, since programs use few different ones again and again."""
@@ -185,6 +193,8 @@ def getitem(x: TensorLike, key: object) -> TensorVariable:
     known = item_of_shape(x, key)
     if known is not None:
         return known
+    if _is_truth(key) or isinstance(key, tuple) and any(_is_truth(e) for e in key):
+        return _under_truths(x, key if isinstance(key, tuple) else (key,))
     items = parse_index(x, key)
     if any(item.kind == "array" for item in items):
         return _advanced(x, items)
@@ -195,6 +205,26 @@ def getitem(x: TensorLike, key: object) -> TensorVariable:
     axes = iter(range(found.type.ndim))
     order = ["x" if item.kind == NEW else next(axes) for item in items if item.kind in (NEW, "slice")]
     return shuffle(found, (*order, *axes))
+
+
+def _is_truth(entry: object) -> bool:
+    plain = isinstance(entry, (bool, np.bool_))
+    return plain or isinstance(entry, np.ndarray) and entry.ndim == 0 and entry.dtype == bool
+
+
+def _under_truths(x: Any, entries: tuple) -> TensorVariable:
+    """`x[True, ...]`: a mask without dimensions keeps or drops the one element of a new dimension, as in NumPy."""
+    used = sum(_consumes(_classify(e)) for e in entries if not _is_truth(e))
+    _check_rank(x, used)
+    order: list[int | str] = []
+    axis = 0
+    for e in entries:
+        taken = x.type.ndim - used if e is Ellipsis else 0 if _is_truth(e) else _consumes(_classify(e))
+        order += ["x"] if _is_truth(e) else range(axis, axis + taken)
+        axis += taken
+    spread = shuffle(as_tensor(x), (*order, *range(axis, x.type.ndim)))
+    _spread.add(spread)
+    return getitem(spread, tuple([np.array([bool(e)]) if _is_truth(e) else e for e in entries]))
 
 
 def _spec(items: list[Item], arrays: bool) -> tuple[tuple, list]:
@@ -310,6 +340,8 @@ def _write(part: Any, y: TensorLike, which: int, name: str) -> TensorVariable:
             "write x[index], or x[...] for the whole array"
         )
     base, *operands = source.owner.inputs
+    if base in _spread:
+        raise TypeError(f"{name}(x[True], y): what a truth value selects is not replaced; write T.switch(cond, a, b)")
     op = bound(writers[which], source.owner.op.params["index"])
     return apply_op(op, (base, y, *operands))
 

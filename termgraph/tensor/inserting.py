@@ -1,4 +1,4 @@
-"""Elements put into arrays and taken out of them along an axis, with NumPy's names: insert, delete."""
+"""Elements put into arrays and taken out of them along an axis: insert, delete, append, trim_zeros, as in NumPy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 from termgraph.tensor.creation import arange, ones
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
-from termgraph.tensor.joining import concatenate
+from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.reductions import any as any_over
+from termgraph.tensor.reductions import axes_of, cumsum
+from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
@@ -20,7 +23,7 @@ from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
@@ -90,6 +93,43 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     return concatenate([*parts, rest], axis)
 
 
+@on_terms
+def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> TensorVariable:
+    """The values behind an array along an axis (None: both flattened first).
+
+    >>> import termgraph.tensor as T
+    >>> T.append([[1, 2]], 3).eval()
+    array([1, 2, 3])
+    """
+    return concatenate([as_tensor(arr), as_tensor(values)], axis)
+
+
+@on_terms
+def trim_zeros(filt: TensorLike, trim: str = "fb", axis: AxisLike = None) -> TensorVariable:
+    """An array without the zeros at its front ("f") and back ("b"), along axes (all by default): values say how long.
+
+    >>> import termgraph.tensor as T
+    >>> T.trim_zeros([0, 0, 1, 0, 2, 0]).eval()
+    array([1, 0, 2])
+    """
+    x = as_tensor(filt)
+    if not isinstance(trim, str) or trim.lower() not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r:.60}")
+    there = ew.neq(x, 0)
+    for d in axes_of(axis, x.ndim):
+        kept = any_over(there, tuple([k for k in range(x.ndim) if k != d]))
+        start = zeros_in_front(kept) if "f" in trim.lower() else None
+        n = length(x, d)
+        stop = n - zeros_in_front(flip(kept)) if "b" in trim.lower() else None
+        x = x[at_axis(d, slice(start, stop))]
+    return x
+
+
+def zeros_in_front(x: TensorVariable) -> TensorVariable:
+    """How many elements of a vector stand before the first that is not 0."""
+    return sum_over(cast(ew.eq(cumsum(ew.neq(x, 0)), 0), "int64"))
+
+
 def _known_places(obj: Any, n: Any) -> tuple[list[int], bool]:
     """The places as integers from 0 on, and whether it was one by itself, which alone may count from an unknown end."""
     if isinstance(obj, slice):
@@ -138,4 +178,4 @@ def _along(x: TensorLike, axis: int | None) -> tuple[Any, int]:
     return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
 
 
-__all__ = ["delete", "insert"]
+__all__ = ["append", "delete", "insert", "trim_zeros"]

@@ -5,7 +5,6 @@ Decompositions are ops; norms, powers and products are composed.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -29,10 +28,10 @@ from termgraph.tensor.shaping import (
     matrix_transpose,
     moveaxis,
     ravel,
-    reshape,
     squeeze,
 )
 from termgraph.tensor.sorting import sort
+from termgraph.tensor.tensor_equations import tensorinv, tensorsolve
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
@@ -462,23 +461,12 @@ def block_diag(*arrays: TensorLike) -> TensorVariable:
     return concatenate(rows, 0)
 
 
-@on_terms
-def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
-    """The inverse of `a` as a map between the first `ind` dimensions and the others, for `tensordot`."""
-    a = as_tensor(a)
-    if not 0 < ind < a.ndim:
-        raise ValueError(f"tensorinv: ind must be between 1 and {a.ndim - 1}, got {ind}")
-    sizes = [length(a, d) for d in range(a.ndim)]
-    rows = reshape(a, (functools.reduce(lambda p, q: p * q, sizes[:ind]), -1))
-    return reshape(ops.inv(rows), (*sizes[ind:], *sizes[:ind]))
-
-
 matrix_inverse = inv
 __all__ = [
     "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig",
     "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq", "matmul", "matrix_inverse", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "trace", "vecdot",
+    "solve", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
     "vector_norm",
 ]  # fmt: skip
 

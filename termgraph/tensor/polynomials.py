@@ -13,12 +13,12 @@ from termgraph.tensor.arranging import vander
 from termgraph.tensor.convolution import convolve
 from termgraph.tensor.creation import arange, eye, zeros
 from termgraph.tensor.elemwise import cast
+from termgraph.tensor.inserting import zeros_in_front
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.linalg import eigvals, pinv
 from termgraph.tensor.products import dot
-from termgraph.tensor.reductions import cumsum
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
@@ -173,8 +173,7 @@ def polymul(a1: TensorLike, a2: TensorLike, trim_leading_zeros: bool = False) ->
 
 def _trimmed(p: TensorVariable) -> TensorVariable:
     """From the first coefficient that is not 0 on; the last one stays."""
-    zeros_in_front = sum_over(cast(cumsum(cast(ew.neq(p, 0), "int64")) < 1, "int64"))
-    return p[ew.minimum(zeros_in_front, ew.maximum(length(p, 0) - 1, 0)) :]
+    return p[ew.minimum(zeros_in_front(p), ew.maximum(length(p, 0) - 1, 0)) :]
 
 
 @on_terms

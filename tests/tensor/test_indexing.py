@@ -151,7 +151,7 @@ def test_static_lengths_follow_the_index():
         (1.0, IndexError, "got float 1.0"),
         ("name", IndexError, "got str 'name'"),
         (T.dscalar("d"), IndexError, "got d of type"),
-        (True, IndexError, "T.switch"),
+        (T.tensor("t", "bool", ()), IndexError, "T.switch"),
         (slice(None, None, 0), ValueError, "step cannot be zero"),
         (slice(1.5), TypeError, "slice bound must be an integer, got float 1.5"),
         (slice(T.dscalar("d"), None), TypeError, "slice bound must be an integer"),

@@ -40,10 +40,10 @@ def test_equality_is_identity_from_both_sides():
 
 def test_what_there_is_not_is_said():
     v = T.dvector("v")
-    with pytest.raises(TypeError, match="NumPy's trim_zeros does not take symbolic variables.*eval"):
-        np.trim_zeros(v)
-    with pytest.raises(TypeError, match=r"NumPy's array_equal does not.*write T\.all\(T\.eq\(x, y\)\), give"):
-        np.array_equal(v, v)
+    with pytest.raises(TypeError, match="NumPy's sort_complex does not take symbolic variables.*eval"):
+        np.sort_complex(v)
+    with pytest.raises(TypeError, match=r"NumPy's copy does not.*write x: variables are not changed, give"):
+        np.copy(v)
     with pytest.raises(TypeError, match=r"add\.reduce does not take"):
         np.add.reduce(v)
     with pytest.raises(TypeError, match="exp with where= does not take"):

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     derived,
     elementwise,
     indexing,
+    names,
     networks,
     others,
     products,
