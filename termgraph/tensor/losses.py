@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
-def _reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:
+def reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:
     if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
         other = ", 'batchmean'" if who == "kl_div" else ""
         raise ValueError(f"{who}: reduction must be 'mean', 'sum'{other} or 'none', got {reduction!r:.60}")
@@ -39,7 +39,7 @@ def _reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVaria
     return loss if reduction == "none" else sum_over(loss)
 
 
-def _pair(x: TensorLike, target: Any, who: str) -> tuple[TensorVariable, Any]:
+def pair_of(x: TensorLike, target: Any, who: str) -> tuple[TensorVariable, Any]:
     """Two arrays of one rank: a column beside a vector would broadcast, and the loss be that of all pairs."""
     x = as_tensor(x)
     if is_plain_number(target):
@@ -59,15 +59,15 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
     >>> float(T.nnet.mse_loss([1.0, 2.0], [1.0, 4.0]).eval())
     2.0
     """
-    x, target = _pair(input, target, "mse_loss")
-    return _reduced(ew.sqr(x - target), reduction, "mse_loss")
+    x, target = pair_of(input, target, "mse_loss")
+    return reduced(ew.sqr(x - target), reduction, "mse_loss")
 
 
 @on_terms
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> TensorVariable:
     """The mean of the absolute differences; `reduction` may be "sum" or "none"."""
-    x, target = _pair(input, target, "l1_loss")
-    return _reduced(ew.abs_(x - target), reduction, "l1_loss")
+    x, target = pair_of(input, target, "l1_loss")
+    return reduced(ew.abs_(x - target), reduction, "l1_loss")
 
 
 @on_terms
@@ -75,23 +75,23 @@ def huber_loss(
     input: TensorLike, target: TensorLike, reduction: str = "mean", delta: TensorLike = 1.0
 ) -> TensorVariable:
     """Half the squared difference where that is below `delta`, and the straight line that goes on from there."""
-    x, target = _pair(input, target, "huber_loss")
+    x, target = pair_of(input, target, "huber_loss")
     if isinstance(delta, (int, float)) and not delta > 0:
         raise ValueError(f"huber_loss: delta must be above 0, got {delta}")
     size = ew.abs_(x - target)
     near = ew.minimum(size, delta)
-    return _reduced(near * (size - 0.5 * near), reduction, "huber_loss")
+    return reduced(near * (size - 0.5 * near), reduction, "huber_loss")
 
 
 @on_terms
 def smooth_l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", beta: Any = 1.0) -> TensorVariable:
     """`huber_loss` divided by `beta`, so that far away it is the absolute difference less beta / 2; `l1_loss` for 0."""
-    x, target = _pair(input, target, "smooth_l1_loss")
+    x, target = pair_of(input, target, "smooth_l1_loss")
     if is_plain_number(beta) and beta < 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     if is_plain_number(beta) and beta == 0:
-        return _reduced(ew.abs_(x - target), reduction, "smooth_l1_loss")
-    return _reduced(huber_loss(x, target, "none", beta) / beta, reduction, "smooth_l1_loss")
+        return reduced(ew.abs_(x - target), reduction, "smooth_l1_loss")
+    return reduced(huber_loss(x, target, "none", beta) / beta, reduction, "smooth_l1_loss")
 
 
 @on_terms
@@ -139,7 +139,7 @@ def cross_entropy(
     if label_smoothing:
         loss = (1 - label_smoothing) * loss - label_smoothing * mean(scaled, axis=-1)
     loss = loss if there is None else ew.switch(there, loss, 0)
-    return _reduced(loss, reduction, "cross_entropy", counts)
+    return reduced(loss, reduction, "cross_entropy", counts)
 
 
 def _weight_of_classes(weight: TensorLike, logs: TensorVariable) -> TensorVariable:
@@ -171,11 +171,11 @@ def _check_classes(x: TensorVariable, target: TensorVariable, axis: int) -> None
 @on_terms
 def kl_div(input: TensorLike, target: TensorLike, reduction: str = "mean", log_target: bool = False) -> TensorVariable:
     """target * (log(target) - input) of log-probabilities `input`, 0 where the target is; "batchmean" sums each row."""
-    x, target = _pair(input, target, "kl_div")
+    x, target = pair_of(input, target, "kl_div")
     loss = ew.exp(target) * (target - x) if log_target else ew.xlogy(target, target) - target * x
     if isinstance(reduction, str) and reduction == "batchmean":
         return sum_over(loss) / cast(length(x, 0), loss.type.dtype)
-    return _reduced(loss, reduction, "kl_div")
+    return reduced(loss, reduction, "kl_div")
 
 
 @on_terms

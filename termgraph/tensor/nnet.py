@@ -24,6 +24,21 @@ from termgraph.tensor.convolution import (
 )
 from termgraph.tensor.creation import arange
 from termgraph.tensor.ctc import ctc_loss
+from termgraph.tensor.layers import (
+    celu,
+    embedding,
+    group_norm,
+    hard_shrink,
+    instance_norm,
+    normalize,
+    pairwise_distance,
+    pixel_shuffle,
+    pixel_unshuffle,
+    prelu,
+    soft_shrink,
+    tanh_shrink,
+    threshold,
+)
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.losses import (
@@ -41,6 +56,17 @@ from termgraph.tensor.losses import (
     rms_norm,
     scaled_dot_product_attention,
     smooth_l1_loss,
+)
+from termgraph.tensor.margins import (
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_soft_margin_loss,
+    poisson_nll_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
 )
 from termgraph.tensor.neighbours import images2neibs, neibs2images
 from termgraph.tensor.normalization import (
@@ -348,19 +374,25 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[TensorVariabl
 
 
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
+hardswish, hardtanh, softshrink, hardshrink, tanhshrink = hard_swish, hard_tanh, soft_shrink, hard_shrink, tanh_shrink
 __all__ = [
     "batch_normalization", "batch_normalization_test", "batch_normalization_train", "bilinear_upsampling",
-    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "confusion_matrix", "conv1d", "conv2d",
-    "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv3d_grad_wrt_inputs",
-    "conv3d_grad_wrt_weights", "conv_prices", "cosine_similarity", "cross_entropy", "crossentropy_categorical_1hot",
-    "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "frac_bilinear_upsampling", "gelu",
-    "glu", "h_softmax", "hard_sigmoid", "hard_swish", "hard_tanh", "huber_loss", "images2neibs", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid",
-    "logsoftmax", "mish", "mse_loss", "neibs2images", "pool_2d", "pool_3d", "relu", "relu6", "rms_norm",
+    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "celu", "confusion_matrix", "conv1d",
+    "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d",
+    "conv3d_grad_wrt_inputs", "conv3d_grad_wrt_weights", "conv_prices", "cosine_embedding_loss", "cosine_similarity",
+    "cross_entropy", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "embedding", "frac_bilinear_upsampling",
+    "gaussian_nll_loss", "gelu", "glu", "group_norm", "h_softmax", "hard_shrink", "hard_sigmoid", "hard_swish",
+    "hard_tanh", "hardshrink", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss", "images2neibs",
+    "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "local_response_normalization", "log_sigmoid",
+    "log_softmax", "logsigmoid", "logsoftmax", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "neibs2images", "normalize", "pairwise_distance", "pixel_shuffle",
+    "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "relu", "relu6", "rms_norm",
     "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
-    "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "softmax", "softmax_with_bias", "softplus", "softsign",
-    "swish", "tanh", "ultra_fast_sigmoid",
+    "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax",
+    "softmax_with_bias", "softplus", "softshrink", "softsign", "swish", "tanh", "tanh_shrink", "tanhshrink",
+    "threshold", "triplet_margin_loss", "ultra_fast_sigmoid",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     derived,
     elementwise,
     indexing,
+    layers,
     names,
     networks,
     others,

@@ -1,0 +1,177 @@
+"""Losses with PyTorch's names that ask for a margin, or take a target for a draw; formulas of other functions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from termgraph.tensor.elemwise import cast
+from termgraph.tensor.layers import pairwise_distance
+from termgraph.tensor.lengths import length
+from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.losses import cosine_similarity, pair_of, reduced
+from termgraph.tensor.reductions import mean
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.shaping import expand_dims
+from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.ops import elementwise as ew
+
+if TYPE_CHECKING:
+    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.variable import TensorVariable
+
+
+@on_terms
+def poisson_nll_loss(
+    input: TensorLike,
+    target: TensorLike,
+    reduction: str = "mean",
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+) -> TensorVariable:
+    """-log of the Poisson probability of counts, whose rate is exp(input) (`input` unless `log_input`).
+
+    What does not depend on the input is left out; `full` adds Stirling's formula of it for counts above 1.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.poisson_nll_loss([0.0], [2.0]).eval())
+    1.0
+    """
+    x, target = pair_of(input, target, "poisson_nll_loss")
+    loss = ew.exp(x) - target * x if log_input else x - target * ew.log(x + eps)
+    if full:
+        many = ew.maximum(target, 1)
+        rest = many * ew.log(many) - many + 0.5 * ew.log(2 * math.pi * many)
+        loss = loss + ew.switch(ew.gt(target, 1), rest, np.zeros((), rest.type.np_dtype))
+    return reduced(loss, reduction, "poisson_nll_loss")
+
+
+@on_terms
+def gaussian_nll_loss(
+    input: TensorLike,
+    target: TensorLike,
+    var: TensorLike,
+    reduction: str = "mean",
+    full: bool = False,
+    eps: float = 1e-6,
+) -> TensorVariable:
+    """-log of the normal density of targets, of mean `input` and of variance `var`, which counts as `eps` at least.
+
+    log(2 pi) / 2 is left out unless `full`.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.gaussian_nll_loss([0.0], [2.0], [1.0]).eval())
+    2.0
+    """
+    x, target = pair_of(input, target, "gaussian_nll_loss")
+    spread = ew.maximum(var if is_plain_number(var) else as_tensor(var), eps)
+    loss = 0.5 * (ew.log(spread) + ew.sqr(x - target) / spread)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction, "gaussian_nll_loss")
+
+
+@on_terms
+def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> TensorVariable:
+    """log(1 + exp(-target * input)) for targets of 1 and -1, without overflow."""
+    x, target = pair_of(input, target, "soft_margin_loss")
+    return reduced(ew.softplus(ew.neg(target * x)), reduction, "soft_margin_loss")
+
+
+@on_terms
+def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> TensorVariable:
+    """The mean over the last axis of the cross-entropies of sigmoid(input) and targets from 0 to 1."""
+    x, target = pair_of(input, target, "multilabel_soft_margin_loss")
+    loss = target * ew.softplus(ew.neg(x)) + (1 - target) * ew.softplus(x)
+    return reduced(mean(loss, axis=-1), reduction, "multilabel_soft_margin_loss")
+
+
+@on_terms
+def hinge_embedding_loss(
+    input: TensorLike, target: TensorLike, reduction: str = "mean", margin: float = 1.0
+) -> TensorVariable:
+    """The input where the target is 1, what it lacks to the margin where that is -1."""
+    x, target = pair_of(input, target, "hinge_embedding_loss")
+    return reduced(ew.switch(ew.eq(target, 1), x, ew.maximum(margin - x, 0)), reduction, "hinge_embedding_loss")
+
+
+@on_terms
+def margin_ranking_loss(
+    input1: TensorLike, input2: TensorLike, target: TensorLike, reduction: str = "mean", margin: float = 0.0
+) -> TensorVariable:
+    """What `input1` lacks to be a margin above `input2` where the target is 1, below it where that is -1."""
+    x1, x2 = pair_of(input1, input2, "margin_ranking_loss")
+    x1, target = pair_of(x1, target, "margin_ranking_loss")
+    return reduced(ew.maximum(target * (x2 - x1) + margin, 0), reduction, "margin_ranking_loss")
+
+
+@on_terms
+def cosine_embedding_loss(
+    input1: TensorLike, input2: TensorLike, target: TensorLike, reduction: str = "mean", margin: float = 0.0
+) -> TensorVariable:
+    """1 minus the cosine of vectors along the last axis where the target is 1; what it is above the margin where -1."""
+    cosine = cosine_similarity(input1, input2, axis=-1)
+    cosine, target = pair_of(cosine, target, "cosine_embedding_loss")
+    loss = ew.switch(ew.eq(target, 1), 1 - cosine, ew.maximum(cosine - margin, 0))
+    return reduced(loss, reduction, "cosine_embedding_loss")
+
+
+@on_terms
+def triplet_margin_loss(
+    anchor: TensorLike,
+    positive: TensorLike,
+    negative: TensorLike,
+    reduction: str = "mean",
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+) -> TensorVariable:
+    """How much nearer than a margin the anchor is to the negative than to the positive, by `pairwise_distance`.
+
+    With `swap` the negative's distance to the positive counts where it is the smaller one.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.triplet_margin_loss([[0.0]], [[1.0]], [[1.5]]).eval().round(6)
+    np.float64(0.5)
+    """
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ew.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(ew.maximum(near - far + margin, 0), reduction, "triplet_margin_loss")
+
+
+@on_terms
+def multi_margin_loss(
+    input: TensorLike, target: Any, reduction: str = "mean", p: int = 1, margin: float = 1.0
+) -> TensorVariable:
+    """How much the score of each other class is above that of the label less a margin, to the power p, by classes.
+
+    Classes lie along the last axis.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.multi_margin_loss([[0.5, 0.0]], [0]).eval())
+    0.25
+    """
+    x, target = as_tensor(input), as_tensor(target)
+    if target.ndim != x.ndim - 1 or target.type.kind not in "iu":
+        raise TypeError(
+            f"multi_margin_loss: the target must be integer labels of {x.ndim - 1} dimensions, got {target} of type "
+            f"{target.type}"
+        )
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p!r}")
+    over = ew.maximum(margin - take_along_axis(x, expand_dims(target, -1), -1) + x, 0)
+    own = np.asarray(margin**p if margin > 0 else 0, x.type.np_dtype)  # what the label's own class adds
+    total = sum_over(over if p == 1 else ew.sqr(over), axis=-1) - own
+    n = length(x, x.ndim - 1)
+    return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multi_margin_loss")
+
+
+__all__ = [
+    "cosine_embedding_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
+]  # fmt: skip

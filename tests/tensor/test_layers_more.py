@@ -1,0 +1,78 @@
+"""T.nnet's layers and losses by margins: slopes, what they refuse, and the names of PyTorch that are missing."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+
+nnet = T.nnet
+
+TORCH = """celu cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout elu embedding gaussian_nll_loss
+gelu glu group_norm hardshrink hardswish hardtanh hinge_embedding_loss huber_loss instance_norm kl_div l1_loss
+layer_norm leaky_relu log_softmax logsigmoid margin_ranking_loss mish mse_loss multi_margin_loss
+multilabel_soft_margin_loss normalize pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu
+relu6 rms_norm
+scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softplus softshrink softsign tanh
+tanhshrink threshold triplet_margin_loss"""
+MISSING = """adaptive_avg_pool affine_grid alpha_dropout bilinear channel_shuffle embedding_bag fold fractional_max_pool
+grid_sample gumbel_softmax hardsigmoid linear lp_pool max_unpool multi_head_attention_forward multilabel_margin_loss
+nll_loss pdist rrelu softmin triplet_margin_with_distance_loss"""  # not yet; `hard_sigmoid` is Theano's, of slope 0.2
+
+
+def test_names_of_pytorch():
+    assert [n for n in TORCH.split() if n not in dir(nnet)] == []
+    assert [n for n in MISSING.split() if n in dir(nnet)] == [], "these are here by now"
+
+
+def test_reductions_of_losses(rng):
+    x, y = rng.normal(size=(2, 3, 4))
+    each = nnet.poisson_nll_loss(x, y, "none").eval()
+    np.testing.assert_allclose(nnet.poisson_nll_loss(x, y).eval(), each.mean())
+    np.testing.assert_allclose(nnet.poisson_nll_loss(x, y, "sum").eval(), each.sum())
+    with pytest.raises(ValueError, match="gaussian_nll_loss: reduction must be 'mean', 'sum' or 'none', got 'all'"):
+        nnet.gaussian_nll_loss(x, y, 1.0, "all")
+
+
+def test_full_likelihoods_are_densities():
+    k, x = np.arange(2.0, 30), np.full(28, 1.5)
+    exact = -(k * x - np.exp(x) - np.array([sum(np.log(np.arange(1, n + 1))) for n in k]))
+    np.testing.assert_allclose(nnet.poisson_nll_loss(x, k, "none", full=True).eval(), exact, atol=0.05)
+    got = nnet.gaussian_nll_loss(0.0, [1.0], 4.0, full=True).eval()
+    np.testing.assert_allclose(got, 0.5 * np.log(2 * np.pi * 4) + 1 / 8)
+
+
+def test_slopes(rng):
+    x, y = rng.normal(size=(2, 3, 4))
+    signs, images = np.sign(rng.normal(size=(3, 4))), rng.normal(size=(2, 4, 2, 2))
+    for f in (
+        lambda a: nnet.soft_margin_loss(a, signs), lambda a: nnet.hinge_embedding_loss(a, signs),
+        lambda a: nnet.cosine_embedding_loss(a, y, signs[:, 0]),
+        lambda a: nnet.triplet_margin_loss(a, y, -y, margin=9.0),
+        lambda a: nnet.multi_margin_loss(a, [0, 3, 1], p=2), lambda a: nnet.normalize(a, axis=-1),
+        lambda a: nnet.celu(a, 0.7), lambda a: nnet.tanh_shrink(a),
+    ):  # fmt: skip
+        tg.verify_grad(f, [x], rng=np.random.RandomState(1))
+    for f in (lambda a: nnet.group_norm(a, 2), nnet.instance_norm, lambda a: nnet.pixel_shuffle(a, 2)):
+        tg.verify_grad(f, [images], rng=np.random.RandomState(1))
+
+
+def test_no_length_has_a_slope_of_nan():
+    v = T.dmatrix()
+    slope = tg.grad(nnet.normalize(v).sum(), v).eval({v: np.zeros((2, 3))})
+    assert np.isfinite(slope).all()
+
+
+def test_what_is_refused():
+    x = T.matrix("x")
+    for make, text in (
+        (lambda: nnet.group_norm(np.ones((2, 5, 3)), 2), "group_norm: 5 channels do not make num_groups=2 groups"),
+        (lambda: nnet.instance_norm(x), r"instance_norm takes images \(batch, channels, ...\), got x"),
+        (lambda: nnet.pixel_shuffle(np.ones((3, 2, 2)), 2), "3 channels do not divide by 2"),
+        (lambda: nnet.pixel_unshuffle(np.ones((3, 3, 2)), 2), "3 rows and 2 columns do not divide by 2"),
+        (lambda: nnet.multi_margin_loss(x, x), "the target must be integer labels of 1 dimensions, got x"),
+        (lambda: nnet.multi_margin_loss(x, [0], p=3), "p must be 1 or 2, got 3"),
+        (lambda: nnet.soft_margin_loss(x, T.vector("t")), "x has 2 dimensions and the target 1"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=text):
+            make()
