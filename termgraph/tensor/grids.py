@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from termgraph.tensor.checks import Assert
 from termgraph.tensor.creation import arange, linspace, zeros
@@ -54,7 +54,12 @@ class Grid:
         return self.name
 
 
-def indices(dimensions: Sequence[Any], dtype: DTypeLike = "int64", sparse: bool = False) -> Any:
+@overload
+def indices(dimensions: ShapeLike, dtype: DTypeLike = "int64", sparse: Literal[False] = False) -> TensorVariable: ...
+@overload
+def indices(dimensions: ShapeLike, dtype: DTypeLike = "int64", *, sparse: Literal[True]) -> list[TensorVariable]: ...
+@on_terms
+def indices(dimensions: ShapeLike, dtype: DTypeLike = "int64", sparse: bool = False) -> Any:
     """The index of each element along each dimension of an array of these lengths, one array after the other.
 
     With `sparse` a list of arrays that broadcast together.
