@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 def celu(x: TensorLike, alpha: float = 1.0) -> TensorVariable:
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     x = as_tensor(x)
-    return ew.switch(ew.gt(x, 0), x, alpha * ew.expm1(ew.minimum(x, 0) / alpha))
+    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.true_div(ew.minimum(x, 0), alpha)), alpha))
 
 
 @on_terms
 def soft_shrink(x: TensorLike, lambd: float = 0.5) -> TensorVariable:
     """x moved towards 0 by `lambd`, and 0 where it is no farther away."""
     x = as_tensor(x)
-    return x - ew.clip(x, -lambd, lambd)
+    return x - ew.clip(x, ew.neg(lambd) if not isinstance(lambd, (int, float)) else -lambd, lambd)
 
 
 @on_terms
