@@ -376,7 +376,7 @@ class Printer:
                 with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
                     self.lane_loop(step(width), n.body, i, k)
             if known is None or known % width or known == width:
-                self.lane_loop(step(f"{end} - {k}"), n.body, i, k)
+                self.last_lanes(f"{end} - {k}", n.body, i, k, width)
         for f, acc in zip(n.folds, accs):
             self.add_up(f, acc, f"{used} / 2" if used else str(width // 2))
             self.text[f] = acc
@@ -403,6 +403,10 @@ class Printer:
         with self.block(head):
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(body)
+
+    def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
+        """The body for what whole rounds of all lanes leave over."""
+        self.lane_loop(f"for (int64_t u = 0; u < {count}; u++)", body, i, base)
 
     def add_up(self, f: AnyTerm, acc: str, half: str) -> None:
         """Fold the lanes into one value, as a tree."""

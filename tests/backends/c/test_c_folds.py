@@ -131,3 +131,18 @@ def test_places_of_the_largest_of_values_that_are_made_of_each_other(dtype):
     wanted = [s.argmax(1), (s * b).argmin(1), (s * b - 1).argmax(1), a.argmax(1)]
     for got, want in zip(tg.function([x, v], outs, mode=tg.Mode(linker="c"))(a, b), wanted):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("n", [1, 9, 15, 16, 17, 63, 64, 65, 100, 127, 300])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_masked_rows_of_any_length(n, dtype, rng):
+    x, m = T.matrix("x", dtype=dtype), T.matrix("m", dtype="bool")
+    chosen = T.where(m, x, -3)
+    outputs = [T.exp(chosen).sum(axis=1), chosen.max(axis=1), T.where(m, x * x, 0).sum(axis=1), m.sum(axis=1)]
+    f = tg.function([x, m], [*outputs, T.softmax(chosen, axis=1)])
+    values, mask = rng.normal(size=(5, n)).astype(dtype), rng.random((5, n)) < 0.6
+    z = np.where(mask, values, np.dtype(dtype).type(-3))
+    e = np.exp(z)
+    right = [e.sum(1), z.max(1), np.where(mask, values**2, 0).sum(1), mask.sum(1), e / e.sum(1, keepdims=True)]
+    for found, expected in zip(f(values, mask), right, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype == "float64" else 1e-5)

@@ -6,17 +6,20 @@ at some vector widths only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import pattern
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
+from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce, walk
 from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
 FEW = 8  # elements that need no vectors: setting eight registers to zero and adding them up takes longer
+FEW_LANES = 16  # elements of which each by itself is as fast as two loops
 STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
@@ -38,6 +42,9 @@ FLOATING, WHOLE = ("neg", "sqr", "abs", *INFIX), ("neg", "sqr", "add", "sub", "m
 # Which folds there are of vectors; sums and products of whole numbers are made vectors by compilers.
 FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
 FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
+
+
+_NAMED = pattern(r"\bv\d")  # a value that an index reads
 
 
 def _before_arms(nodes: Sequence[Node]) -> set[Any]:
@@ -77,6 +84,31 @@ class CPrinter(VectorLoops):
             self.reduce_in_lanes(n, begin, stop)
         else:
             super().on_reduce(n, begin, end, first, between)
+
+    def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
+        """Truth values are made whole numbers before: a vector of them has as many elements as all lanes, of which too
+        few are left, and of fewer gcc makes no vectors. A few cheap elements are done one by one.
+        """
+        at, head = len(self.lines), f"for (int64_t u = 0; u < {count}; u++)"
+        super().last_lanes(count, body, i, base, width)
+        written = self.lines[at:]
+        names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool"))
+        folds = [n.fold.type.dtype for n in walk(list(body)) if isinstance(n, Accumulate)]
+        loads = re.findall(rf"\b(?:{names})\[[^\[\]]*\]", "\n".join(written)) if names else []
+        if not loads or "float64" not in folds or any(_NAMED.search(load) for load in loads):
+            return
+        del self.lines[at:]
+        if cheap := not any(map(VECTOR_CALL.search, written)):
+            with self.block(f"if ({count} < {FEW_LANES})"):
+                self.lines += ["    " + line for line in written]
+        with self.block("else" if cheap else ""):
+            for load in dict.fromkeys(loads):
+                wide = self.names.new("m")
+                self.add(f"int64_t {wide}[{width}]{self.d.aligned};")
+                with self.block(head):
+                    self.add(f"const int64_t {i} = {base} + u;", f"{wide}[u] = {load};")
+                written = [line.replace(load, f"{wide}[u]") for line in written]
+            self.lines += ["    " + line for line in written]
 
     def find_places(self, n: Reduce, begin: str, end: str, between: str) -> None:
         """Where the largest or smallest elements are: the elements of a block side by side, then its extreme."""
