@@ -6,7 +6,7 @@ other values as possible; cheap element-wise work is done again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import NOTHING, missing, undefined
-from termgraph.terms.ops.elementwise import add, le, minimum, sub, switch
+from termgraph.terms.ops.elementwise import add, eq, le, logical_and, minimum, mod, sub, switch
 from termgraph.terms.ops.indexing import inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
 from termgraph.terms.ops.shaping import arange, join, shape_i
@@ -233,15 +233,36 @@ class _Reversal:
         found: dict[Any, Any] = {}
         k = len(self.order)
         for j, g in zip(self.order, results):
-            if self.op.params["truncate"] >= 0:  # steps further back than the limit pass nothing on
-                whole = mk(le, (self.steps_made, self.limit))
-                g = mk(switch, (whole, g, Const(np.asarray(0, g.type.dtype))))
-            found[self.carries[j]] = g
+            for start, part in self.starts_of(j, g):
+                leaf = self.carries[start]
+                found[leaf] = mk(add, (found[leaf], part)) if leaf in found else part
         found.update(zip(self.sums, results[k:]))
         offset = self.op.n_consts + self.op.n_carry
         for leaf, g in zip(self.row_results, results[k + len(self.sums) :]):
             found[leaf] = self.spread(mk1(_flip, g), self.parts.xs[leaf.index - offset])
         return [NOTHING, *[found.get(leaf, NOTHING) for leaf in self.op.leaves]]
+
+    def starts_of(self, j: int, g: Any) -> Iterator[tuple[int, Any]]:
+        """Which start a carry still was before the first step that the gradient goes back through: its own if these are
+        all steps, that of the carry it takes its value from if one is left out, and so on. Others got nothing of it.
+        """
+        if self.op.params["truncate"] < 0:
+            yield j, g
+            return
+        path, following = [j], self.op.next_carries[j]
+        while following in self.carries and (k := self.carries.index(following)) not in path:
+            path.append(k)
+            following = self.op.next_carries[k]
+        around = path.index(self.carries.index(following)) if following in self.carries else len(path)
+        left_out, nothing = mk(sub, (self.steps_made, self.steps)), Const(np.asarray(0, g.type.dtype))
+        for k, start in enumerate(path):
+            since = mk(sub, (left_out, Const(np.int64(k))))
+            if k >= around:  # values that go round, or stay
+                turn = mk(eq, (mk(mod, (since, Const(np.int64(len(path) - around)))), Const(np.int64(0))))
+                there = mk(logical_and, (mk(le, (Const(np.int64(0)), since)), turn))
+            else:
+                there = mk(eq, (since, Const(np.int64(0))))
+            yield start, mk(switch, (there, g, nothing))
 
     def spread(self, g: Any, x: Any) -> Any:
         """The gradient of a sequence: zeros for the rows that the backward loop has not visited."""

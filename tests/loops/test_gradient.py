@@ -221,3 +221,32 @@ def test_missing_derivatives_are_told():
     out, _ = tg.scan(lambda a: opaque(a), sequences=x)
     with pytest.raises(NotImplementedError):
         tg.grad(out.sum(), x)
+
+
+@pytest.mark.parametrize("taps", [[-2], [-1, -2], [-3], [-1, -3], [-2, -3], [-4, -1]])
+@pytest.mark.parametrize("kept", [1, 2, 3, 7])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_rows_of_the_start_that_the_last_steps_read_get_their_gradient(taps, kept, n):
+    rng, start = np.random.default_rng(0), T.vector("start")
+    reach, weights, seen = -min(taps), rng.normal(size=len(taps)), rng.normal(size=n)
+    out, _ = tg.scan(
+        lambda *h: T.tanh(sum(float(a) * b for a, b in zip(weights, h))),
+        outputs_info={"initial": start, "taps": taps}, n_steps=n, truncate_gradient=kept,
+    )  # fmt: skip
+    values = list(rng.normal(size=reach))
+    found = tg.function([start], tg.grad((out * seen).sum(), start))(np.array(values))
+    for t in range(n):
+        values.append(np.tanh(sum(a * values[reach + t + tap] for a, tap in zip(weights, taps))))
+    back = np.concatenate([np.zeros(reach), seen])
+    for t in range(n - 1, max(n - kept, 0) - 1, -1):  # the last steps alone
+        for a, tap in zip(weights, taps):
+            back[reach + t + tap] += a * back[reach + t] * (1 - values[reach + t] ** 2)
+    np.testing.assert_allclose(found, back[:reach], atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_values_that_stay_or_go_round_are_starts_however_many_steps_are_left_out(n):
+    a, b, c = T.scalars("a", "b", "c")
+    outs, _ = tg.scan(lambda a, b, c: (b, a, c), outputs_info=[a, b, c], n_steps=n, truncate_gradient=2)
+    found = tg.function([a, b, c], tg.grad(outs[0][-1] + 3 * outs[1][-1] + 5 * outs[2][-1], [a, b, c]))(1.0, 2.0, 3.0)
+    assert [float(g) for g in found] == ([1.0, 3.0, 5.0] if n % 2 == 0 else [3.0, 1.0, 5.0])
