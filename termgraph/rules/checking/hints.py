@@ -250,6 +250,20 @@ def _common_factor(d: Draw) -> Any:
     return mk(_op("true_div"), (mk(_op("mul"), (x, y)), mk(_op("mul"), (y, z))))
 
 
+def _rest_below_divisor(d: Draw) -> Any:
+    """`(i * c + k) // d`: d is a multiple of c, and k below c."""
+    c, times = d.rng.choice((2, 3, 4, 12)), d.rng.choice((1, 2, 3))
+
+    def number(n: int) -> Any:
+        return Const(np.int64(n))
+
+    def within(least: int, most: int) -> Any:
+        return mk(_op("between"), (d.input((3,), "int64", (least, most)), number(least), number(most)))
+
+    total = mk(_op("add"), (mk(_op("mul"), (within(-50, 50), number(c))), within(0, c - 1)))
+    return mk(_op("floor_div"), (total, number(c * times)))
+
+
 class _Padded(Op):
     """An op of a user that says how long its result is: one element more than its argument."""
 
@@ -290,6 +304,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
     "shapes.declared": _declared_length,
     "collect.quotient": _common_factor,
+    "quotients.drop": _rest_below_divisor,
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),
