@@ -10,9 +10,11 @@ from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.linalg import vector_norm
 from termgraph.tensor.losses import layer_norm
-from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.reductions import any as any_over
+from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, reshape
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
@@ -27,7 +29,12 @@ if TYPE_CHECKING:
 def celu(x: TensorLike, alpha: float = 1.0) -> TensorVariable:
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     x = as_tensor(x)
-    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.true_div(ew.minimum(x, 0), alpha)), alpha))
+    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.true_div(not_above_zero(x), alpha)), alpha))
+
+
+def not_above_zero(x: TensorVariable) -> TensorVariable:
+    """x, and 0 where it is above: as the smaller of both, but with the slope of x at 0, where a choice takes it."""
+    return ew.switch(ew.gt(x, 0), np.zeros((), x.type.np_dtype), x)
 
 
 @on_terms
@@ -52,9 +59,9 @@ def tanh_shrink(x: TensorLike) -> TensorVariable:
 
 @on_terms
 def threshold(x: TensorLike, threshold: float, value: float, both: bool = False) -> TensorVariable:
-    """x where it is above a number, else `value`; with `both` where its size is above."""
+    """x where it is above a number (or NaN), else `value`; with `both` where its size is above."""
     x = as_tensor(x)
-    return ew.switch(ew.gt(ew.abs_(x) if both else x, threshold), x, np.asarray(value, x.type.np_dtype))
+    return ew.switch(ew.le(ew.abs_(x) if both else x, threshold), np.asarray(value, x.type.np_dtype), x)
 
 
 @on_terms
@@ -62,7 +69,7 @@ def prelu(x: TensorLike, weight: TensorLike) -> TensorVariable:
     """x above 0, weight * x below: one weight, or a vector of one for each channel (axis 1)."""
     x, weight = as_tensor(x), as_tensor(weight)
     weight = _of_channels(weight, x) if weight.ndim == 1 and x.ndim > 1 else weight
-    return ew.switch(ew.gt(x, 0), x, weight * x)
+    return ew.switch(ew.gt(x, 0), x, weight * not_above_zero(x))
 
 
 # ---------------------------------------------------------------------- distances and norms
@@ -90,9 +97,10 @@ def normalize(x: TensorLike, p: float = 2.0, axis: int = 1, eps: float = 1e-12) 
     """
     x = as_tensor(x)
     axis = normal_axis(axis, x.ndim)
-    if p == 2:  # whose root has no slope at 0
-        return x / ew.maximum(ew.sqrt(ew.maximum(sum_over(ew.sqr(ew.abs_(x)), axis, None, True), eps * eps)), eps)
-    return x / ew.maximum(vector_norm(x, axis, True, p), eps)
+    wide = to_dtype(x, "float32") if x.type.dtype in HALVES else x  # squares of 16 bits overflow from 256 on
+    empty = ew.logical_not(any_over(wide, axis, True))  # where a root has no slope
+    size = vector_norm(ew.switch(empty, np.ones((), wide.type.np_dtype), wide), axis, True, p)
+    return to_dtype(wide / ew.maximum(ew.switch(empty, 0, size), eps), (x / eps).type.dtype)
 
 
 @on_terms
@@ -114,7 +122,7 @@ def group_norm(
     if not isinstance(num_groups, int) or num_groups < 1 or isinstance(channels, int) and channels % num_groups:
         raise ShapeError(f"group_norm: {channels} channels do not make num_groups={num_groups!r} groups")
     sizes = lengths(x)
-    grouped = reshape(x, (sizes[0], num_groups, product(sizes[1:]) // num_groups))
+    grouped = reshape(x, (sizes[0], num_groups, channels // num_groups * product(sizes[2:])))
     return _by_channel(reshape(layer_norm(grouped, eps=eps), sizes), weight, bias)
 
 
@@ -141,6 +149,8 @@ def _by_channel(x: TensorVariable, weight: TensorLike | None, bias: TensorLike |
 
 def _of_channels(v: TensorVariable, x: TensorVariable) -> TensorVariable:
     """A vector with a number for each channel, to broadcast to images."""
+    if v.ndim != 1:
+        raise ShapeError(f"there must be a number for each channel, in a vector; got {v} of type {v.type}")
     return dimshuffle(v, "x", 0, *["x"] * (x.ndim - 2))
 
 
@@ -180,7 +190,10 @@ def pixel_unshuffle(x: TensorLike, downscale_factor: int) -> TensorVariable:
 @on_terms
 def embedding(input: Any, weight: TensorLike) -> TensorVariable:
     """The rows of a matrix that integers name: `weight[input]`."""
-    return as_tensor(weight)[input]
+    rows = as_tensor(input)
+    if rows.type.kind not in "iu":
+        raise TypeError(f"embedding: rows are named by integers, got {rows} of type {rows.type}")
+    return as_tensor(weight)[rows]
 
 
 __all__ = [

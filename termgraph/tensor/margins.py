@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.layers import pairwise_distance
 from termgraph.tensor.lengths import length
@@ -16,8 +17,8 @@ from termgraph.tensor.reductions import mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import expand_dims
-from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 
 if TYPE_CHECKING:
@@ -62,14 +63,17 @@ def gaussian_nll_loss(
 ) -> TensorVariable:
     """-log of the normal density of targets, of mean `input` and of variance `var`, which counts as `eps` at least.
 
-    log(2 pi) / 2 is left out unless `full`.
+    log(2 pi) / 2 is left out unless `full`. A variance with a dimension less is that of all in a row.
 
     >>> import termgraph.tensor as T
     >>> float(T.nnet.gaussian_nll_loss([0.0], [2.0], [1.0]).eval())
     2.0
     """
     x, target = pair_of(input, target, "gaussian_nll_loss")
-    spread = ew.maximum(var if is_plain_number(var) else as_tensor(var), eps)
+    var = as_tensor(var)
+    if 0 < var.ndim < x.ndim - 1 or var.ndim > x.ndim:
+        raise ShapeError(f"gaussian_nll_loss: {var} of type {var.type} is no variance of each element or row of {x}")
+    spread = ew.maximum(expand_dims(var, -1) if 0 < var.ndim < x.ndim else var, eps)
     loss = 0.5 * (ew.log(spread) + ew.sqr(x - target) / spread)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction, "gaussian_nll_loss")
 
@@ -164,10 +168,10 @@ def multi_margin_loss(
         )
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p!r}")
-    over = ew.maximum(margin - take_along_axis(x, expand_dims(target, -1), -1) + x, 0)
-    own = np.asarray(margin**p if margin > 0 else 0, x.type.np_dtype)  # what the label's own class adds
-    total = sum_over(over if p == 1 else ew.sqr(over), axis=-1) - own
-    n = length(x, x.ndim - 1)
+    n, label = length(x, x.ndim - 1), expand_dims(target, -1)
+    own = ew.eq(arange(n), ew.switch(ew.lt(label, 0), label + n, label))  # of which the margin would be left
+    over = ew.maximum(margin - take_along_axis(x, label, -1) + x, 0)
+    total = sum_over(over if p == 1 else ew.sqr(over), axis=-1, where=ew.logical_not(own))
     return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multi_margin_loss")
 
 

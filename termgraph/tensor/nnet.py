@@ -31,6 +31,7 @@ from termgraph.tensor.layers import (
     hard_shrink,
     instance_norm,
     normalize,
+    not_above_zero,
     pairwise_distance,
     pixel_shuffle,
     pixel_unshuffle,
@@ -125,7 +126,7 @@ def relu6(x: TensorLike) -> TensorVariable:
 def elu(x: TensorLike, alpha: TensorLike = 1) -> TensorVariable:
     """x above 0, alpha * (exp(x) - 1) below."""
     x = as_tensor(x)
-    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(ew.minimum(x, 0)), alpha))  # no overflow in the unused branch
+    return ew.switch(ew.gt(x, 0), x, ew.mul(ew.expm1(not_above_zero(x)), alpha))  # no overflow in the unused branch
 
 
 @on_terms

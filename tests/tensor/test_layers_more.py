@@ -76,3 +76,83 @@ def test_what_is_refused():
     ):
         with pytest.raises((ValueError, TypeError), match=text):
             make()
+
+
+def test_exponential_units_are_smooth_at_zero():
+    x = T.dvector("x")
+    for f, slope in (
+        (nnet.celu, 1),
+        (nnet.elu, 1),
+        (lambda v: nnet.elu(v, 0.5), 0.5),
+        (lambda v: nnet.celu(v, 3.0), 1),
+    ):
+        got = tg.function([x], [f(x), tg.grad(f(x).sum(), x)])([0.0, -0.0, 1e-9, 800.0, -800.0])
+        np.testing.assert_allclose(got[1], [slope, slope, 1, 1, 0], atol=1e-100)
+        assert np.isfinite(got[0]).all()
+
+
+def test_nan_is_not_lost():
+    x = np.array([np.nan, 0.0, 1.0, -1.0])
+    for got in (
+        nnet.threshold(x, 0.5, 7.0),
+        nnet.hard_shrink(x),
+        nnet.soft_shrink(x),
+        nnet.celu(x),
+        nnet.prelu(x, 0.1),
+    ):
+        assert np.isnan(got.eval()).tolist() == [True, False, False, False]
+
+
+def test_infinities_leave_the_slope_of_prelu():
+    x, w = T.dvector("x"), T.dscalar("w")
+    slopes = tg.grad(nnet.prelu(x, w).sum(), [x, w])
+    got = tg.function([x, w], slopes)([np.inf, 1.0, -2.0], 0.25)
+    np.testing.assert_array_equal(got[0], [1, 1, 0.25])
+    assert got[1] == -2
+
+
+def test_the_label_adds_nothing_to_multi_margin_loss():
+    x = np.array([[1e9, -1e9, 0.0], [3e8, -5e8, -7e8]], "float32")
+    np.testing.assert_array_equal(nnet.multi_margin_loss(x, [0, 0], "none").eval(), [0, 0])
+    np.testing.assert_array_equal(nnet.multi_margin_loss(x, [0, -3], "none", p=2).eval(), [0, 0])
+    np.testing.assert_array_equal(nnet.multi_margin_loss([[np.inf, 0.0]], [0], "none").eval(), [0])
+
+
+def test_channels_unknown_while_building_are_not_mixed():
+    x = T.dtensor4("x")
+    with pytest.raises(ValueError, match=r"cannot reshape an array of .*10 elements"):
+        tg.function([x], nnet.group_norm(x, 2))(np.ones((1, 5, 2, 1)))
+    with pytest.raises(ValueError, match="a number for each channel, in a vector; got w"):
+        nnet.group_norm(x, 2, T.dmatrix("w"))
+
+
+def test_variances_of_rows(rng):
+    x, y, v = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), np.array([1.0, 2.0, 3.0])
+    by_row = nnet.gaussian_nll_loss(x, y, v, "none").eval()
+    np.testing.assert_allclose(by_row, 0.5 * (np.log(v) + ((x - y) ** 2).T / v).T)
+    with pytest.raises(ValueError, match="no variance of each element or row of x"):
+        nnet.gaussian_nll_loss(T.dtensor3("x"), T.dtensor3("y"), v)
+
+
+def test_numbers_of_16_bits_are_normalized():
+    x = np.array([[300.0, -400.0], [0.0, 0.0]], "float16")
+    got = nnet.normalize(x).eval()
+    assert got.dtype == "float16"
+    np.testing.assert_allclose(got, [[0.6, -0.8], [0, 0]], rtol=1e-3)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0, np.inf])
+def test_slopes_of_vectors_without_length(p):
+    v = T.dmatrix()
+    slope = tg.grad(nnet.normalize(v, p, eps=1e-3).sum(), v).eval({v: np.array([[0.0, 0.0], [3.0, 4.0]])})
+    np.testing.assert_allclose(slope[0], [1e3, 1e3])
+    assert np.isfinite(slope[1]).all()
+
+
+def test_embedding_takes_integers():
+    w = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_array_equal(nnet.embedding((0, 1), w).eval(), w[:2])
+    np.testing.assert_array_equal(nnet.embedding([[0, 1], [2, 0]], w).eval(), w[[[0, 1], [2, 0]]])
+    for wrong in (True, [True, False, True, True], 1.0):
+        with pytest.raises(TypeError, match="embedding: rows are named by integers"):
+            nnet.embedding(wrong, w)
