@@ -183,6 +183,21 @@ def _infer_unique_all(x: Type, *, axis: int | None, equal_nan: bool) -> TupleTyp
     return TupleType((values, places, inverse, places))
 
 
+def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
+    """Sorted, and without what equals the one before: NumPy 2.3 and later look numbers up in a table, which takes
+    twelve times as long where most are distinct.
+    """
+    x = np.asarray(x)
+    if axis is not None or x.dtype.kind not in "biuf" or x.dtype.isbuiltin != 1:
+        return np.unique(x, axis=axis, equal_nan=equal_nan)
+    ordered = np.sort(x, axis=None)
+    new = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    if equal_nan and ordered.size and ordered[-1] != ordered[-1]:
+        new[np.searchsorted(ordered, ordered[-1]) + 1 :] = False  # NaN come last
+    return ordered[new]
+
+
 def _unique_all(x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
     x = np.asarray(x)
     values, index, inverse, counts = np.unique(x, True, True, True, axis, equal_nan=equal_nan)
@@ -194,7 +209,7 @@ unique = define(
     "unique",
     arity=1,
     infer=lambda x, *, axis, equal_nan: _infer_unique_values(x, axis, equal_nan),
-    meaning=lambda x, *, axis, equal_nan: np.unique(x, axis=axis, equal_nan=equal_nan),
+    meaning=_unique,
     kind="sort",
     params={"axis": None, "equal_nan": True},
     doc="The sorted distinct elements of an array (axis=None), or distinct slices along an axis.",
