@@ -260,7 +260,7 @@ class Lengths:
             if x.op is ARG:
                 return self.each_of_leaf(x, user)
             name = x.op.family.name
-            if x.op.kind == "elementwise" and name in INTEGER:
+            if x.op.kind == "elementwise" and name in INTEGER and _is_wide(x):
                 each = [self.each_element(a, user) for a in x.args]
                 known = [n for n in each if n is not None]
                 if len(known) < len(each) or (name == "mod" and not nonneg(known[1] - 1)):
@@ -359,9 +359,16 @@ class Lengths:
                 self.equal(t, want, n, f"{what} have length {{1}} in dimension {d}, the place for them has {{0}}")
 
 
+def _is_wide(t: AnyTerm) -> bool:
+    """Whether integers hold lengths: those of 8 and 16 bits wrap around, which polynomials do not."""
+    return t.type.kind in "iu" and np.dtype(t.type.dtype).itemsize >= 4
+
+
 def _is_arithmetic(t: AnyTerm) -> bool:
     """Whether an integer is computed from integers in a way that polynomials can follow."""
     name = t.op.family.name
+    if not _is_wide(t):
+        return False
     if name in SHIFTS:  # which specialize makes of products and quotients
         return t.args[1].op is CONST and t.args[1].type.ndim == 0 and 0 <= int(t.args[1].value) < 63
     return name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)

@@ -65,6 +65,20 @@ def test_numbers_of_every_dtype(dtype):
         assert rest == TEN[value:].sum()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "bool"])
+def test_lengths_that_are_cut_to_few_bits_wrap_around(dtype):
+    """As numbers do: 300 is 44 in 8 bits, also where a loop has stacked it in each of its steps."""
+    stacked = tg.scan(lambda step, v: v.shape[0], sequences=[T.arange(4)], non_sequences=[x])[0]
+    long = np.ones(70_300 if "16" in dtype else 300)
+    for number in (x.shape[0], stacked[1], stacked):
+        wrapped = T.cast(T.cast(number, dtype), "int64")
+        wrapped = wrapped[1] if wrapped.ndim else wrapped
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            f = tg.function([x], [T.arange(wrapped), x[:wrapped]], mode=mode)
+            want = int(np.array(len(long)).astype(dtype))
+            assert [len(a) for a in f(long)] == [want, want if want >= 0 else len(long) + want]
+
+
 def test_a_shared_number_that_the_call_changes():
     count = tg.shared(np.int64(2), name="count")
     f = tg.function([x], x[:count] + 1, updates=[(count, count + 3)], mode=C)

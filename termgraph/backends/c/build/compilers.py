@@ -104,6 +104,7 @@ class Compiler:
             "-fno-thread-jumps",
             "-fno-tree-bit",
             "-fno-tree-dom",
+            "-ftree-dom",
             "-fenable-",
             "-fdisable-",
         )
