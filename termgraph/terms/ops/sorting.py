@@ -198,8 +198,22 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
     return ordered[new]
 
 
+def _counted(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """All that `unique` can say of whole numbers from a short range: by tables, without sorting."""
+    least = x.min()
+    flat = (x - least).view(f"u{x.dtype.itemsize}").reshape(-1).astype(np.intp)  # differences may need the sign's bit
+    counts = np.bincount(flat)
+    (found,) = np.nonzero(counts)
+    places, first = np.zeros(counts.size, np.int64), np.zeros(counts.size, np.int64)
+    places[found] = np.arange(found.size)
+    first[flat[::-1]] = np.arange(x.size - 1, -1, -1)  # of several that are written to one place the last one stays
+    return found.astype(x.dtype) + least, first[found], places[flat].reshape(x.shape), counts[found].astype(np.int64)
+
+
 def _unique_all(x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
     x = np.asarray(x)
+    if axis is None and x.dtype.kind in "iu" and x.size and int(x.max()) - int(x.min()) < 8 * x.size:
+        return _counted(x)
     values, index, inverse, counts = np.unique(x, True, True, True, axis, equal_nan=equal_nan)
     inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))
     return values, *[np.asarray(i, dtype=np.int64) for i in (index, inverse, counts)]
