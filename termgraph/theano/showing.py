@@ -253,7 +253,7 @@ def pydotprint(
     path = path if path.suffix else path.with_name(f"{path.name}.{format}")
     try:
         written = native_pydotprint(fct, path, var_with_name_simple=var_with_name_simple, say=print_output_file)
-    except RuntimeError as error:
+    except ValueError as error:
         if return_image:
             raise
         instead = path.with_suffix(".svg")

@@ -7,7 +7,7 @@ from gradcases import UNARY, check, range_of, regular
 import termgraph.tensor as T
 from termgraph.terms.op import OPS
 
-MISSING = {"fabs", "make_diagonal", "real_if_close", "msort", "append", "array"}  # not in T
+MISSING = {"make_diagonal", "real_if_close", "msort", "array"}  # not in T
 ELEMENTWISE = [
     *UNARY, "absolute", "add", "subtract", "multiply", "divide", "true_divide", "power", "mod", "remainder",
     "negative", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "arctan2", "rad2deg", "degrees",

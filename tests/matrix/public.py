@@ -24,6 +24,7 @@ NO_VALUES = {
     "draws: tests/tensor/test_nnet_more.py": "dropout",
     "about gradients: tests/grad": "grad jacobian",
     "where values are computed": "transfer",
+    "told by the dtype alone": "iscomplexobj isrealobj",
     "lists of the rows csm_data, csm_indices, csm_indptr and csm_shape": "csm_properties",
     "takes one matrix for each dtype of arrays: the row cast": "matrix",
 }

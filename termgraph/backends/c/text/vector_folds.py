@@ -19,7 +19,7 @@ from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce, walk
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce, Write, walk
 from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
@@ -92,8 +92,10 @@ class CPrinter(VectorLoops):
         at, head = len(self.lines), f"for (int64_t u = 0; u < {count}; u++)"
         super().last_lanes(count, body, i, base, width)
         written = self.lines[at:]
-        names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool"))
-        folds = [n.fold.type.dtype for n in walk(list(body)) if isinstance(n, Accumulate)]
+        inside = list(walk(list(body)))
+        stored = {n.buf for n in inside if isinstance(n, Write)}
+        names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool" and b not in stored))
+        folds = [n.fold.type.dtype for n in inside if isinstance(n, Accumulate)]
         loads = re.findall(rf"\b(?:{names})\[[^\[\]]*\]", "\n".join(written)) if names else []
         if not loads or "float64" not in folds or any(_NAMED.search(load) for load in loads):
             return

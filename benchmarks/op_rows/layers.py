@@ -1,0 +1,54 @@
+"""Rows of NumPy's lesser names, and of the layers and losses that PyTorch has under the same names."""
+
+from .others import net
+from .table import op
+
+V = {"family": "vector"}
+op("append", "x y", "T.append(x, y, 0)", jax="jnp.append(x, y, 0)", torch="torch.cat([x, y])", grad=True)
+op("array_equal", "x y", torch="torch.equal(x, y)")
+op("array_equiv", "x y", torch=None)
+op("diagflat", "y:f[k]", "T.diagflat(y)", torch="torch.diagflat(y)", grad=True)
+op("fabs", torch="torch.abs(x)", grad=True)
+op("float_power", "x:q[n,m] y", torch="torch.pow(x, y)", grad=True)
+op("indices", "y:f[k]", "T.indices((n, m))", numpy="np.indices((n, m))", jax="jnp.indices((n, m))", torch=None)
+op("isreal iscomplex", torch=None)
+op("spacing", numpy="np.spacing(x)", torch=None)
+op("trim_zeros", "y:f[n]", "T.trim_zeros(y)", torch=None, **V)
+op("linalg.tensorsolve", "x:f[k,k] y:f[k]", "T.linalg.tensorsolve(x + k * T.eye(k, dtype=x.dtype), y)",
+   numpy="np.linalg.tensorsolve(x + k * np.eye(k, dtype=x.dtype), y)", jax="jnp.linalg.tensorsolve(x + k * jnp.eye(k, dtype=x.dtype), y)",
+   torch="torch.linalg.tensorsolve(x + k * torch.eye(k, dtype=x.dtype), y)")  # fmt: skip
+
+L = {"numpy": None, "jax": None, "grad": True}
+net("celu hardshrink softshrink tanhshrink", torch="F.PLAIN(x)", **L)
+net("threshold", "x", "T.nnet.threshold(x, 0.1, 20.0)", torch="F.threshold(x, 0.1, 20.0)", **L)
+net("prelu", "x h:f[m]", torch="F.prelu(x, h)", **L)
+net("normalize", "x", torch="F.normalize(x)", **L)
+net("pairwise_distance", "x y", torch="F.pairwise_distance(x, y)", **L)
+net("embedding", "i:i[n]<m x:f[m,k]", torch="F.embedding(i, x)", **L)
+net("gaussian_nll_loss", "x y z:q[n,m]", torch="F.gaussian_nll_loss(x, y, z)", **L)
+net("poisson_nll_loss", "x y:q[n,m]", torch="F.poisson_nll_loss(x, y)", **L)
+net("soft_margin_loss", "x", "T.nnet.soft_margin_loss(x, 1.0)", torch="F.soft_margin_loss(x, torch.ones_like(x))", **L)
+net(
+    "hinge_embedding_loss",
+    "x",
+    "T.nnet.hinge_embedding_loss(x, 1.0)",
+    torch="F.hinge_embedding_loss(x, torch.ones_like(x))",
+    **L,
+)
+net(
+    "margin_ranking_loss",
+    "x y",
+    "T.nnet.margin_ranking_loss(x, y, 1.0)",
+    torch="F.margin_ranking_loss(x, y, torch.ones_like(x))",
+    **L,
+)
+net("cosine_embedding_loss", "x y", "T.nnet.cosine_embedding_loss(x, y, T.ones(x.shape[0]))",
+    torch="F.cosine_embedding_loss(x, y, torch.ones(n))", **L)  # fmt: skip
+net("triplet_margin_loss", "x y z", torch="F.triplet_margin_loss(x, y, z)", **L)
+net("multi_margin_loss", "x i:i[n]<m", torch="F.multi_margin_loss(x, i)", **L)
+net("multilabel_soft_margin_loss", "x y:q[n,m]", torch="F.multilabel_soft_margin_loss(x, y)", **L)
+I = {"family": "images", **L}
+net("group_norm", "x:f[b,c,n,n]", "T.nnet.group_norm(x, 1)", torch="F.group_norm(x, 1)", **I)
+net("instance_norm", "x:f[b,c,n,n]", torch="F.instance_norm(x)", **I)
+net("pixel_shuffle", "x:f[b,4,n,n]", "T.nnet.pixel_shuffle(x, 2)", torch="F.pixel_shuffle(x, 2)", **I)
+net("pixel_unshuffle", "x:f[b,c,n,n]", "T.nnet.pixel_unshuffle(x, 2)", torch="F.pixel_unshuffle(x, 2)", **I)
