@@ -90,6 +90,7 @@ typedef long long tg_eight_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_VARIANT __attribute__((weak, visibility("hidden")))
 #define TG_EIGHT_ALL(c) ((tg_eight){0} + (c))
 #define TG_EIGHT_FMA(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)
+#define TG_EIGHT_LINE(x, c, k) TG_EIGHT_FMA(x, TG_EIGHT_ALL(c[k + 1]), TG_EIGHT_ALL(c[k])) /* of a polynomial */
 #define TG_EIGHT_PICK(table, j) \\
     __builtin_ia32_vpermt2varpd512_mask(j, *(const tg_eight *)table, *(const tg_eight *)(table + 8), (unsigned char)-1)
 #define TG_EIGHT_SCALE(a, n) __builtin_ia32_scalefpd512_mask(a, n, a, (unsigned char)-1, 4) /* by 2^n, n rounded down */
@@ -113,9 +114,9 @@ _REDUCED = """TG_EIGHT_INLINE tg_eight tg_eight_reduced(tg_eight x, tg_eight *n,
 _EXPM1_SMALL = """TG_EIGHT_INLINE tg_eight tg_eight_expm1_small(tg_eight r)
 {
     const double *c = tg_eight_exp;
-    const tg_eight z = r * r, a = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[1]), TG_EIGHT_ALL(c[0]));
-    const tg_eight b = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[3]), TG_EIGHT_ALL(c[2]));
-    const tg_eight d = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[5]), TG_EIGHT_ALL(c[4]));
+    const tg_eight z = r * r, a = TG_EIGHT_LINE(r, c, 0);
+    const tg_eight b = TG_EIGHT_LINE(r, c, 2);
+    const tg_eight d = TG_EIGHT_LINE(r, c, 4);
     return TG_EIGHT_FMA(TG_EIGHT_FMA(TG_EIGHT_FMA(d, z, b), z, a), z, r);
 }"""
 # Far out the rest is anything: held to 1, it does no harm, as 2^n is 0 or infinite.
@@ -148,11 +149,11 @@ _LOG = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_log(tg_eight x)
     const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r, z2 = z * z;
     const tg_eight high = TG_EIGHT_FMA(k, TG_EIGHT_ALL($HIGH), TG_EIGHT_PICK(tg_eight_inverse_high, j));
     const tg_eight low = TG_EIGHT_FMA(k, TG_EIGHT_ALL($LOW), TG_EIGHT_PICK(tg_eight_inverse_low, j));
-    const tg_eight a = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[1]), TG_EIGHT_ALL(c[0]));
-    const tg_eight b = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[3]), TG_EIGHT_ALL(c[2]));
-    const tg_eight d = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[5]), TG_EIGHT_ALL(c[4]));
-    const tg_eight e = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[7]), TG_EIGHT_ALL(c[6]));
-    const tg_eight f = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[9]), TG_EIGHT_ALL(c[8]));
+    const tg_eight a = TG_EIGHT_LINE(r, c, 0);
+    const tg_eight b = TG_EIGHT_LINE(r, c, 2);
+    const tg_eight d = TG_EIGHT_LINE(r, c, 4);
+    const tg_eight e = TG_EIGHT_LINE(r, c, 6);
+    const tg_eight f = TG_EIGHT_LINE(r, c, 8);
     const tg_eight q = TG_EIGHT_FMA(TG_EIGHT_FMA(TG_EIGHT_FMA(f, z, e), z2, TG_EIGHT_FMA(d, z, b)), z, a);
     const tg_eight w = high + r;
     return TG_EIGHT_MEND(w + TG_EIGHT_FMA(z, q, ((high - w) + r) + low), x, 0x03530422);
@@ -177,10 +178,10 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     const tg_eight lost = TG_EIGHT_FMA(m, inverse, -p), z = r * r, half = z * -0.5; /* log(1 + r + lost) */
     const tg_eight top = TG_EIGHT_FMA(k, TG_EIGHT_ALL($HIGH), TG_EIGHT_PICK(tg_eight_middle_high, j));
     const tg_eight end = TG_EIGHT_FMA(k, TG_EIGHT_ALL($LOW), TG_EIGHT_PICK(tg_eight_middle_low, j));
-    const tg_eight a = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[1]), TG_EIGHT_ALL(c[0]));
-    const tg_eight b = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[3]), TG_EIGHT_ALL(c[2]));
-    const tg_eight d = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[5]), TG_EIGHT_ALL(c[4]));
-    const tg_eight e = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[7]), TG_EIGHT_ALL(c[6]));
+    const tg_eight a = TG_EIGHT_LINE(r, c, 0);
+    const tg_eight b = TG_EIGHT_LINE(r, c, 2);
+    const tg_eight d = TG_EIGHT_LINE(r, c, 4);
+    const tg_eight e = TG_EIGHT_LINE(r, c, 6);
     const tg_eight f = TG_EIGHT_FMA(z, TG_EIGHT_ALL(c[8]), e);
     const tg_eight q = TG_EIGHT_FMA(TG_EIGHT_FMA(TG_EIGHT_FMA(f, z, d), z, b), z, a);
     const tg_eight u = top + r, v = u + half;
@@ -214,13 +215,13 @@ TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(tg_eight_floats base, tg_eight_flo
     const tg_eight_bits j = (tg_eight_bits)m >> 48;
     const double *c = tg_eight_single_log2, *d = tg_eight_single_exp2;
     const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
-    const tg_eight a = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[1]), TG_EIGHT_ALL(c[0]));
-    const tg_eight b = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[3]), TG_EIGHT_ALL(c[2]));
-    const tg_eight e = TG_EIGHT_FMA(r, TG_EIGHT_ALL(c[5]), TG_EIGHT_ALL(c[4]));
+    const tg_eight a = TG_EIGHT_LINE(r, c, 0);
+    const tg_eight b = TG_EIGHT_LINE(r, c, 2);
+    const tg_eight e = TG_EIGHT_LINE(r, c, 4);
     const tg_eight p = TG_EIGHT_FMA(TG_EIGHT_FMA(e, z, b), z, a), shift = TG_EIGHT_ALL(0x1.8p52 / 16);
     const tg_eight t = y * TG_EIGHT_FMA(r, p, k + TG_EIGHT_PICK(tg_eight_log2, j)), u = t + shift, n = u - shift;
     const tg_eight s = TG_EIGHT_CLOSER(t - n, TG_EIGHT_ALL(1.0)), two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
-    const tg_eight f = TG_EIGHT_FMA(s, TG_EIGHT_ALL(d[2]), TG_EIGHT_ALL(d[1]));
+    const tg_eight f = TG_EIGHT_LINE(s, d, 1);
     const tg_eight q = TG_EIGHT_FMA(s, f, TG_EIGHT_ALL(d[0]));
     return __builtin_convertvector(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n), tg_eight_floats);
 }
