@@ -25,16 +25,13 @@ if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Site
     from termgraph.terms.term import AnyTerm
 
-# Passes that find little in loops that are written out (known bits of numbers; equal values and jumps along dominators)
-# and take a tenth to a sixth of gcc's time: results are the same bits.
-SPARED = ("-fno-tree-bit-ccp", "-fno-tree-dominator-opts")
+# A pass that finds little in loops that are written out (known bits of numbers) and takes some of gcc's time. The one
+# over dominators stays: without it functions of equal loops round otherwise, and searches take 1.4 times their time.
+SPARED = ("-fno-tree-bit-ccp",)
 # Integers wrap around, as in NumPy. Sine and cosine of one value stay two calls: no vector version of sincos exists.
 # gcc is asked to leave out the pass that joins them: of functions that are not built in it makes no vectors where they
 # stand in an arm of a choice (`where(x > 0, sin(x), 0)`).
 FLAGS = ("-fwrapv", "-fdisable-tree-sincos", *[f"-fno-builtin-{f}" for f in ("sin", "cos", "sinf", "cosf")], *SPARED)
-# The search for the place of an extreme leaves one loop for the next by jumps that only the second pass makes direct:
-# of whole numbers it takes 1.4 times its time without.
-JUMPS = ("-ftree-dominator-opts",)
 # gcc's pass that joins a product and the sum it goes into (one instruction, rounded once) is off at -O1. The flag that
 # turns it on, -fexpensive-optimizations, makes heavy loops of float32 a fifth slower by other passes: so by its name.
 MULTIPLY_ADD = ("-ffp-contract=fast", "-fenable-tree-widening_mul")
@@ -160,7 +157,6 @@ __all__ = [
     "APART",
     "FLAGS",
     "GATHERS",
-    "JUMPS",
     "MULTIPLY_ADD",
     "SPARED",
     "WIDE",

@@ -11,7 +11,7 @@ import numpy as np
 
 from termgraph._collector import paused_gc
 from termgraph._records import record
-from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, JUMPS, MULTIPLY_ADD, WIDE, CProgram
+from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.c.text import (
@@ -290,7 +290,6 @@ class _Writer:
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())
-        wide += JUMPS if "tg_place_" in source and not self.quick else ()
         flags = (*FLAGS, *joined, *wide, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces

@@ -15,7 +15,7 @@ import termgraph.tensor as T
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.cprogram import JUMPS, SPARED
+from termgraph.backends.c.cprogram import SPARED
 from termgraph.backends.c.text import halves
 
 LINKER = "auto"
@@ -69,8 +69,7 @@ print(find_compiler().kind, glue.provider().__name__)
 def test_passes_are_left_out_by_the_compiler_that_knows_their_names(kind):
     """Others would refuse the flags, or warn of them."""
     compiler = compilers.Compiler(("a compiler",), kind, compilers.COMMON_FLAGS, "it")
-    flags = (*SPARED, *JUMPS)
-    assert flags and [compiler.suits(flag) for flag in flags] == [kind == "gcc"] * len(flags)
+    assert SPARED and [compiler.suits(flag) for flag in SPARED] == [kind == "gcc"] * len(SPARED)
     assert compiler.suits("-fwrapv")
 
 

@@ -103,8 +103,6 @@ class Compiler:
             "-fsched",
             "-fno-thread-jumps",
             "-fno-tree-bit",
-            "-fno-tree-dom",
-            "-ftree-dom",
             "-fenable-",
             "-fdisable-",
         )

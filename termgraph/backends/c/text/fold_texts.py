@@ -146,7 +146,7 @@ _AMONG = """uint64_t tg_among_{N}(const {T} *x, {T} wanted)
 #endif
     return hits;
 }}"""
-# Of whole numbers; rows of 100 numbers of 32 bits take 0.7 of the time of what is below (`cprogram.JUMPS`).
+# Of whole numbers; rows of 100 numbers of 32 bits take 0.7 of the time of what is below.
 _WHOLE_FOUND = """int64_t tg_place_{N}(const {T} *x, int64_t from, int64_t n, {T} wanted)
 {{
     enum {{ group = 256 / sizeof({T}), one = tg_vector_bytes / sizeof({T}) }};
