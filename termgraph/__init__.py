@@ -55,6 +55,7 @@ if _TYPE_CHECKING:
     from termgraph.function.verify import verify_grad
     from termgraph.grad.api import grad
     from termgraph.grad.checkpoint import checkpoint
+    from termgraph.grad.functions import eval_shape, jvp, linearize, vjp
     from termgraph.grad.marks import (
         consider_constant,
         disconnected_grad,
@@ -86,6 +87,7 @@ _LATER = {
     "termgraph.function.verify": "verify_grad",
     "termgraph.grad.api": "grad",
     "termgraph.grad.checkpoint": "checkpoint",
+    "termgraph.grad.functions": "eval_shape jvp linearize vjp",
     "termgraph.grad.marks": "consider_constant disconnected_grad grad_clip grad_reverse grad_scale undefined_grad "
     "zero_grad",
     "termgraph.grad.user_defined": "DisconnectedType grad_not_implemented grad_undefined",
@@ -210,6 +212,7 @@ __all__ = [
     "dprint",
     "equal_computations",
     "eval_intermediate_values",
+    "eval_shape",
     "evaluate",
     "foldl",
     "foldr",
@@ -226,6 +229,8 @@ __all__ = [
     "ifelse",
     "jacobian",
     "jit",
+    "jvp",
+    "linearize",
     "load",
     "loop",
     "map",
@@ -249,6 +254,7 @@ __all__ = [
     "until",
     "value_and_grad",
     "verify_grad",
+    "vjp",
     "vmap",
     "zero_grad",
 ]

@@ -139,3 +139,12 @@ def test_requirements_are_those_of_the_project():
 def test_exit_code_reaches_the_shell():
     run = subprocess.run([sys.executable, "-m", "termgraph", "config", "x"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 2 and not run.stdout
+
+
+def test_the_doctor_lists_what_stays_on_the_cpu_only_where_a_gpu_is_wanted(monkeypatch):
+    from termgraph.backends.cuda import doctor as gpu
+
+    monkeypatch.setattr(gpu.device, "why_not", lambda: "no device")
+    assert [what for what, _, _ in gpu.gpu()] == ["packages", "CUDA compiler", "device"]
+    with termgraph.config.change_flags(device="cuda"):
+        assert "stays on the CPU" in [what for what, _, _ in gpu.gpu()]

@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from termgraph._lazy import lazy
+
+words = lazy("termgraph.rules.words")
+
 # What default queries take on trust, as Theano does: no inf or nan among operands, no division by zero, rounding and
 # the sign of a zero may change, functions are used inside their domain. That integers do not overflow is not among it:
 # rules that assume it are used where no integers are computed with (see `within_limits`).
@@ -64,6 +68,8 @@ class Query(NamedTuple):
                     sign, tag = (word[0], word[1:]) if word[0] in parts else ("+", word)
                     parts[sign].add(tag)
         trusted = TRUSTED if assume is None else frozenset((assume,) if isinstance(assume, str) else assume)
+        if assume is not None and trusted != TRUSTED:
+            words.refuse_unknown_assumptions(trusted - {EVERYTHING})
         if "unsafe" in parts["+"]:
             trusted |= {EVERYTHING}
         return cls(frozenset(parts["+"]), frozenset(parts["-"]), frozenset(parts["&"]), trusted)

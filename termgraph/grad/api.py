@@ -59,7 +59,7 @@ def grad(cost: Variable | None, wrt: Sequence[Variable], **options: Unpack[GradO
 @named
 def grad(
     cost: Variable | None,
-    wrt: Variable | Sequence[Variable],
+    wrt: Variable | Sequence[Variable] | None = None,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
@@ -83,6 +83,8 @@ def grad(
     """
     if callable(cost) and not isinstance(cost, Variable):
         raise TypeError("grad: the cost must be an expression, got a function; tg.value_and_grad(f) takes functions")
+    if wrt is None:
+        raise TypeError("grad: say by which variables to differentiate: tg.grad(cost, x), or tg.grad(cost, [x, y])")
     asked, single = listed("grad", "wrt", wrt)
     _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     _check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from termgraph.grad.api import grad
+from termgraph.grad.functions import Called
 from termgraph.tensor.variable import TensorVariable, Variable
 
 if TYPE_CHECKING:
@@ -59,31 +60,19 @@ def _of_function(fun: Callable, wrt: int | Sequence[int]) -> Callable:
                 f"value_and_grad: argument {missing[0]} is asked for, but the function was called with {len(args)} "
                 "positional arguments"
             )
-        value = fun(*args, **kwargs)
-        chosen = [args[i] for i in numbers]
-        found = iter(grad(value, list(_leaves(chosen))))
-        gradients = _refilled(chosen, found)
-        return value, gradients[0] if isinstance(wrt, int) else gradients
+        chosen = {i % len(args): args[i] for i in numbers}
+        called = Called("value_and_grad", lambda *new: fun(*_replaced(args, chosen, new), **kwargs), [*chosen.values()])
+        found = dict(zip(chosen, called.gradients()))
+        gradients = [found[i % len(args)] for i in numbers]
+        return called.value(), gradients[0] if isinstance(wrt, int) else gradients
 
     return both
 
 
-def _leaves(tree: Any) -> Iterator[Variable]:
-    """The variables of nested dictionaries, lists and tuples, in order."""
-    if isinstance(tree, (dict, list, tuple)):
-        for part in tree.values() if isinstance(tree, dict) else tree:
-            yield from _leaves(part)
-    else:
-        yield tree
-
-
-def _refilled(tree: object, values: Iterator[Variable]) -> Any:
-    """The same nesting with other leaves."""
-    if isinstance(tree, dict):
-        return {key: _refilled(part, values) for key, part in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return type(tree)([_refilled(part, values) for part in tree])
-    return next(values)
+def _replaced(args: Sequence[Any], chosen: Iterable[int], new: Sequence[Any]) -> list[Any]:
+    """The arguments with the chosen ones replaced."""
+    instead = dict(zip(chosen, new))
+    return [instead.get(i, a) for i, a in enumerate(args)]
 
 
 __all__ = ["value_and_grad"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.carries import Carry, function_text
 from termgraph.loops.close_body import Traced, close
-from termgraph.loops.nested import described, flatten, in_order_of, unflatten
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
+from termgraph.tensor.nested import described, flatten, in_order_of, unflatten
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from termgraph.batching.lanes import length, reorder, spread, to_front
 from termgraph.batching.lift import lifted_terms
 from termgraph.loops.keep_last import last_step
-from termgraph.loops.nested import flatten, unflatten
 from termgraph.tensor.bipartite import ancestors, variables_of
+from termgraph.tensor.nested import flatten, unflatten
 from termgraph.tensor.testvalues import note_test_value, stand_in
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor

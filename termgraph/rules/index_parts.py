@@ -243,7 +243,7 @@ def _common_length(us: Terms, ndim: int, a: int) -> Any:
     """The length of index arrays that broadcast together: one that is given, rather than one that must be counted."""
     found = [length(u, a - (ndim - u.type.ndim)) for u in us if u.type.ndim >= ndim - a]
     long = [n for n in found if not is_one(n)]
-    known = [n for n in long if n.op is CONST or n.args[0].op.family is not arange]
+    known = [n for n in long if not n.args or n.args[0].op.family is not arange]
     return (known or long or found)[0]
 
 

@@ -38,11 +38,11 @@ FUNCTIONS = {
 TOP = {
     "Tensor": "tg.Variable",
     "cond": "tg.ifelse(condition, a, b)", "device_put": "tg.shared(value); where functions run is the flag device",
-    "eval_shape": "x.type.shape", "fori_loop": "tg.loop(body, carry, length=n)", "jacfwd": "tg.jacobian(y, x)",
-    "jacrev": "tg.jacobian(y, x)", "jvp": "tg.Rop(y, x, direction)", "lax": "tg.scan, tg.loop and tg.ifelse",
+    "fori_loop": "tg.loop(body, carry, length=n)", "jacfwd": "tg.jacobian(y, x)",
+    "jacrev": "tg.jacobian(y, x)", "lax": "tg.scan, tg.loop and tg.ifelse",
     "manual_seed": _STREAM, "nn": "T.nnet, where T is termgraph.tensor", "no_grad": _NOT_RECORDED,
     "numpy": "import termgraph.tensor as T", "pmap": "tg.dist.train", "random": _STREAM,
-    "stop_gradient": "tg.disconnected_grad(x)", "vjp": "tg.Lop(y, x, weights)",
+    "stop_gradient": "tg.disconnected_grad(x)",
     "while_loop": "tg.loop(body, carry, length=most), whose body also returns tg.until(condition)",
 }  # fmt: skip
 

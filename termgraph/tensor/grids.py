@@ -11,7 +11,7 @@ from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import as_lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.shaping import broadcast_arrays, dimshuffle
+from termgraph.tensor.shaping import broadcast_arrays, dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 
@@ -68,7 +68,7 @@ def indices(dimensions: ShapeLike, dtype: DTypeLike = "int64", sparse: bool = Fa
     >>> T.indices((2, 3)).type
     TensorType(int64, (2, 2, 3))
     """
-    lines = [arange(n, dtype=dtype) for n in as_lengths(dimensions, "dimensions")]
+    lines = [specify_shape(arange(n, dtype=dtype), (n,)) for n in as_lengths(dimensions, "dimensions")]  # none negative
     return _grid(lines, sparse) if lines or sparse else zeros((0,), dtype)
 
 

@@ -341,9 +341,15 @@ def _write(part: Any, y: TensorLike, which: int, name: str) -> TensorVariable:
         )
     base, *operands = source.owner.inputs
     if base in _spread:
-        raise TypeError(f"{name}(x[True], y): what a truth value selects is not replaced; write T.switch(cond, a, b)")
+        return _under_new_dimensions(base, writers[which], y, source)
     op = bound(writers[which], source.owner.op.params["index"])
     return apply_op(op, (base, y, *operands))
+
+
+def _under_new_dimensions(base: Any, writer: Op, y: TensorLike, source: Any) -> TensorVariable:
+    """What is written through truth values of an index, without the dimensions of length 1 that stand for them."""
+    changed = apply_op(bound(writer, source.owner.op.params["index"]), (base, y, *source.owner.inputs[1:]))
+    return shuffle(changed, tuple([d for d, e in enumerate(base.owner.op.params["order"]) if e != "x"]))
 
 
 def _family(v: TensorVariable) -> Op | None:

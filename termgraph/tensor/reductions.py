@@ -157,8 +157,9 @@ def mean(
         working = dtype_name(acc_dtype)
     else:
         working = "float32" if dtype is None and wanted in HALVES else wanted
-    total = sum(x, axis, working, keepdims, where=where)
-    return to_dtype(_divided(total, _count(x, axis, keepdims, where)), wanted)
+    n = _count(x, axis, keepdims, where)
+    found = _divided(sum(x, axis, working, keepdims, where=where), n)
+    return to_dtype(found if where is None else _unless_none(found, n), wanted)
 
 
 def _mean_dtype(dtype: str) -> str:
@@ -180,6 +181,11 @@ def _divided(total: TensorVariable, n: TensorLike) -> TensorVariable:
     if isinstance(n, (int, float)) or total.type.kind in "biu":
         return ew.true_div(total, n)
     return ew.true_div(total, to_dtype(n, np.empty(0, total.type.dtype).real.dtype.name))
+
+
+def _unless_none(found: TensorVariable, n: TensorLike) -> TensorVariable:
+    """NaN where a mask counts no element: rules of the default mode take the quotient 0 / 0 for 0."""
+    return ew.switch(ew.eq(n, 0), np.asarray(np.nan, found.type.np_dtype), found)
 
 
 @on_terms
@@ -215,7 +221,8 @@ def var(
     else:
         squares = ew.sqr(deviation)
     freedom = max_of(n - ddof, 0) if isinstance(n, int) else ew.maximum(n - ddof, 0)
-    return _divided(sum(squares, axis, None, keepdims), freedom)
+    found = _divided(sum(squares, axis, None, keepdims), freedom)
+    return found if where is None else _unless_none(found, n)
 
 
 def max_of(a: float, b: float) -> float:
@@ -326,6 +333,8 @@ def _extreme(
     x = counted(x, where, bound(x.type.np_dtype), op.name)
     lengths = [x.type.shape[a] for a in axes_of(axis, x.ndim)]
     found = _reduce(op if builtins.all(lengths) else or_bound, x, axis, keepdims)
+    if found.type.dtype == "bool" and is_plain_number(initial):
+        initial = bool(initial)  # as NumPy does
     return _BEGIN[op](found, beginning(initial, found, op.name))
 
 

@@ -64,7 +64,8 @@ class Container:
         try:
             return in_whole_elements(self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast))
         except (TypeError, ValueError) as err:
-            raise TypeMismatch(f"{self.name or 'an unnamed value'}: {err}") from None
+            text = str(err).replace("allow_input_downcast=True", "allow_downcast=True where it is made")  # no call's
+            raise TypeMismatch(f"{self.name or 'an unnamed value'}: {text}") from None
 
     @property
     def value(self) -> Any:

@@ -17,7 +17,7 @@ from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, specify_shape
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
@@ -143,7 +143,9 @@ def argtopk(
     else:  # sorting the reversed array and reading backwards keeps equal elements in order
         turned = at_axis(axis, slice(None, None, -1))
         backwards = ops.argsort(x[turned], axis=axis)[turned]
-        places = as_tensor(length(x, axis)) - 1 - backwards[at_axis(axis, slice(None, k))]
+        first = backwards[at_axis(axis, slice(None, k))]
+        first = specify_shape(first, [k if d == axis else None for d in range(x.ndim)])  # neither longer nor negative
+        places = as_tensor(length(x, axis)) - 1 - first
     return places if dtype_name(idx_dtype) == "int64" else ew.cast(places, dtype=dtype_name(idx_dtype))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from termgraph.tensor.variable import Variable
 from termgraph.viz.page import Page, page, written
 from termgraph.viz.timeline_data import timeline_data
 
@@ -40,6 +41,11 @@ def timeline(traced: Function, outfile: str | Path = "rewrites.html", prove: flo
     >>> "logsumexp.log_sum_exp" in path.read_text(encoding="utf-8")
     True
     """
+    if isinstance(traced, Variable):
+        raise TypeError(
+            f"timeline shows how a compiled function was rewritten, got the expression {traced}; compile it first: "
+            "tg.viz.timeline(tg.function(inputs, expression))"
+        )
     data = timeline_data(traced, prove)
     count = sum(len(stage["steps"]) for stage in data["stages"])
     title = f"{count} rewrite{'s' * (count != 1)}"

@@ -6,7 +6,7 @@ import pytest
 import termgraph.tensor as T
 from termgraph import cli, db
 from termgraph.db.asked import family_of
-from termgraph.terms.errors import RuleWarning
+from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import OPS
 
 X = T.matrix("x")
@@ -71,3 +71,9 @@ def test_why_understands_methods_and_modules(capsys, text):
 def test_why_says_what_is_a_function(capsys):
     assert cli.main(["rules", "why", "x.exp()"]) != 0
     assert "it is a function, not a method: write exp(...)" in capsys.readouterr().err
+
+
+def test_a_misspelt_assumption_is_refused():
+    with pytest.raises(RuleError, match="unknown assumption 'fnite'; did you mean 'finite'"):
+        db.query("+stabilize", assume=["fnite"])
+    assert len(db.query("+stabilize", assume=["finite"])) >= len(db.query("+stabilize", assume=[]))

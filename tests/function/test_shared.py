@@ -388,3 +388,14 @@ def test_members_of_functions():
     f = tg.function([x], [x * w, x])
     assert [i.name for i in f.inputs] == ["x", "w"] and f.inputs == f.maker.inputs
     assert [o.variable.dtype for o in f.outputs] == ["float64", "float64"]
+
+
+def test_what_set_value_refuses_says_what_to_change():
+    w = tg.shared(np.zeros((2, 3), "float32"), name="w")
+    with pytest.raises(TypeError, match=r"w: cannot store .* or pass allow_downcast=True where it is made"):
+        w.set_value(np.zeros((2, 3)))
+    with pytest.raises(TypeError, match=r"w: expected 2 dimensions .* got 1 \(shape \(3,\)\)"):
+        w.set_value(np.zeros(3, "float32"))
+    loose = tg.shared(np.zeros(2, "float32"), allow_downcast=True)
+    loose.set_value(np.ones(2))
+    assert loose.get_value().dtype == "float32"

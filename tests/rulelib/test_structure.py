@@ -100,6 +100,7 @@ SHAPES = [
     ("shapes.subtensor", L(x[0], 0), L(x, 1)),
     ("shapes.gather", L(x[k], 0), L(k, 0)),
     ("shapes.gather", L(x[:, k], 0), L(x, 0)),
+    ("shapes.gather", L(x[T.specify_shape(k, (n,))], 0), n),
     ("shapes.from_operand", L(T.dot(x, y), 1), L(y, 1)),
     ("shapes.from_operand", L(T.dot(x, v), 0), L(x, 0)),
     ("shapes.arange", L(T.arange(n), 0), T.maximum(n, 0)),

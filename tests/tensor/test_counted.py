@@ -155,3 +155,22 @@ def test_what_is_refused():
     f = tg.function([row, v], row.sum(where=v > 0))
     with pytest.raises(ShapeError, match=r"test_counted\.py"):
         f(np.ones((1, 3)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mask", [False, np.zeros(4, bool), "symbolic"])
+def test_moments_of_no_element_are_nan(mask, mode):
+    x, m = T.dvector("x"), T.vector("m", dtype="bool")
+    where = m if isinstance(mask, str) else mask
+    found = [T.mean(x, where=where), T.var(x, where=where), T.std(x, where=where)]
+    f = tg.function([x, m], found, mode=mode, on_unused_input="ignore")
+    assert np.isnan(f(np.arange(4.0), np.zeros(4, bool))).all()
+
+
+def test_truth_values_begin_with_the_truth_of_a_number():
+    b = T.vector("b", dtype="bool")
+    for values in ([True], [False], [True, False]):
+        for name in ("max", "min"):
+            for initial in (3, 0, 0.5, True):
+                got = getattr(T, name)(b, initial=initial).eval({b: np.array(values)})
+                assert_same(got, getattr(np.array(values), name)(initial=initial))

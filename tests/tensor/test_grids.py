@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
 
 MODES = [tg.Mode(linker="py"), tg.Mode(linker="auto")]
 
@@ -108,3 +109,12 @@ def test_allclose():
         assert [bool(v) for v in f([1, 2], [1, 2 + 1e-9])] == [True, True, True]
         assert [bool(v) for v in f([1, np.nan], [1, np.nan])] == [False, True, False]
         assert [bool(v) for v in f([1, 2], [1, 3.0])] == [False, False, True]
+
+
+def test_indices_of_a_negative_length_are_refused():
+    n = T.lscalar("n")
+    for make in (lambda: T.indices((-1, 2)), lambda: T.indices((2, n)).eval({n: -1})):
+        with pytest.raises(ShapeError):
+            make()
+    np.testing.assert_array_equal(T.indices((2, n)).eval({n: 3}), np.indices((2, 3)))
+    np.testing.assert_array_equal(T.indices((n, 2)).eval({n: 0}), np.indices((0, 2)))

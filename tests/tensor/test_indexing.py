@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
@@ -238,3 +239,14 @@ def test_ops_apply_to_rule_patterns():
     op, args = ops.subtensor(p, index=(("s", 1, None, None),))
     assert op is ops.subtensor.bind(index=(("s", 1, None, None),)) and args == (p,)
     assert ops.set_subtensor(x.term, p, index=(0,)) == (ops.set_subtensor.bind(index=(0,)), (x.term, p))
+
+
+@pytest.mark.parametrize("key", [True, False, (True, 1), (slice(None), True), (..., False), (1, True, slice(0, 2))])
+def test_what_a_truth_value_selects_is_replaced(key):
+    x, value = T.dmatrix("x"), np.arange(6.0).reshape(2, 3)
+    changed, added, new = value.copy(), value.copy(), value[key] * 2 + 1
+    changed[key] = new
+    added[key] += 1
+    found = tg.function([x], [T.set_subtensor(x[key], new), T.inc_subtensor(x[key], 1.0)])(value)
+    np.testing.assert_array_equal(found[0], changed)
+    np.testing.assert_array_equal(found[1], added)

@@ -151,8 +151,6 @@ def test_truth_values_as_indices(key):
 
 def test_what_truth_values_do_not_select():
     x = T.dtensor3("x")
-    with pytest.raises(TypeError, match=r"set_subtensor\(x\[True\], y\)"):
-        T.set_subtensor(x[True], 1)
     with pytest.raises(IndexError, match="too many indices: x has 3 dimensions, 4 are indexed"):
         x[True, 0, 0, 0, 0]
     with pytest.raises(ValueError, match="do not broadcast"):

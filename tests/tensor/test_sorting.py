@@ -190,3 +190,21 @@ def test_distinct_elements_by_the_names_of_the_array_api():
     for got, want in zip(f(values), wanted, strict=True):
         np.testing.assert_array_equal(got, np.sort(want) if want.dtype == "float64" else want)
     assert len(T.unique(values).eval()) == 4
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "STRICT", tg.Mode(linker="py")])
+def test_topk_by_a_variable_takes_as_many_as_there_are(mode):
+    x, k = T.dmatrix("x"), T.lscalar("k")
+    f = tg.function(
+        [x, k], [T.topk(x, k), *T.topk_and_argtopk(x, k, axis=0), tg.grad(T.topk(x, k).sum(), x)], mode=mode
+    )
+    value = np.array([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0], [0.0, 1.0, 1.0]])
+    rows, columns, places, slope = f(value, 2)
+    np.testing.assert_array_equal(rows, [[3, 2], [6, 5], [1, 1]])
+    np.testing.assert_array_equal(columns, [[4, 6, 5], [3, 1, 2]])
+    np.testing.assert_array_equal(places, [[1, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(slope, [[1, 0, 1], [0, 1, 1], [0, 1, 1]])
+    assert f(value, 0)[0].shape == (3, 0)
+    for wrong in (4, -1):
+        with pytest.raises(ShapeError):
+            f(value, wrong)

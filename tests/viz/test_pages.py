@@ -306,3 +306,8 @@ def test_a_notebook_shows_the_page(browser, tmp_path):
         "document.querySelector('iframe').contentWindow.eval('timeline.rule()')"
     ) == "algebra.fold" or "log1p" in (page.run("document.querySelector('iframe').contentDocument.body.innerText"))
     page.close()
+
+
+def test_a_timeline_of_an_expression_says_what_to_write():
+    with pytest.raises(TypeError, match=r"compile it first: tg.viz.timeline\(tg.function"):
+        tg.viz.timeline(T.dvector("x") + 1)

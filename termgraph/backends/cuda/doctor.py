@@ -39,6 +39,8 @@ def gpu() -> Iterator[Finding]:
     why = device.why_not()
     if why is not None:
         yield "device", missing, why
+        if not wanted:
+            return  # what a device would not compute says nothing where there is none
     else:
         driver = device.current().driver
         free, total = driver.memory()
