@@ -147,6 +147,10 @@ def stacked(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Any:
     return all_results(t, mk(t.op, tuple(operands)))
 
 
+def _one_by_one(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> None:
+    """An op that takes one matrix at a time, as NumPy's does."""
+
+
 def _isin(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     return None if args[1].lifted else _same_op(t, args, n)
 
@@ -214,7 +218,7 @@ BY_KIND: dict[str, Rule] = {
 BY_NAME: dict[str, Rule] = {
     "assume": _assume,
     "argmax": _position, "argmin": _position, "sort": _axis, "argsort": _axis, "argtopk": _axis,
-    "searchsorted": _searchsorted, "isin": _isin,
+    "searchsorted": _searchsorted, "isin": _isin, "lstsq": _one_by_one,
     "fft": _axis, "ifft": _axis, "rfft": _axis, "irfft": _axis, "unbroadcast": _axis,
     "dimshuffle": _dimshuffle, "reshape": _reshape, "alloc": _alloc, "specify_shape": _specify_shape,
     "shape_i": _length, "diagonal": _same_op, "make_vector": _make_vector, "join": _join,

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from termgraph.grad.api import grad
 from termgraph.grad.products import Lop, Rop
+from termgraph.grad.reverse import can_move
 from termgraph.tensor.graph import clone
 from termgraph.tensor.nested import LEAF, described, flatten, unflatten
 from termgraph.tensor.testvalues import stand_in
@@ -43,14 +44,19 @@ class Called:
     def along(self, directions: Any) -> Any:
         """How the results change when the arguments move so."""
         points = self._points("tangents", directions, self.form)
-        found = Rop(self.outputs, self.inner, points, disconnected_outputs="ignore")
+        moved = [(v, p) for v, p in zip(self.inner, points) if can_move(v.term)]  # whole numbers have no neighbours
+        wrt, along = map(list, zip(*moved)) if moved else ([], [])
+        found = Rop(self.outputs, wrt, along, disconnected_outputs="ignore")
         return unflatten(self.result_form, self.placed(found))
 
     def back(self, weights: Any) -> Any:
-        """The gradients of the sum of all results, each weighted so: one for each argument."""
+        """The gradients of the sum of all results, each weighted so: one for each argument, None for whole numbers."""
         points = self._points("cotangents", weights, self.result_form)
-        found = Lop(self.outputs, self.inner, points, disconnected_inputs="ignore")
-        return unflatten(self.form, self.placed(found))
+        pairs = [(y, p) for y, p in zip(self.outputs, points) if can_move(y.term)]
+        outputs, weights = map(list, zip(*pairs)) if pairs else ([], [])
+        asked = [v for v in self.inner if can_move(v.term)]
+        made = iter(self.placed(Lop(outputs, asked, weights, disconnected_inputs="ignore")))
+        return unflatten(self.form, [next(made) if can_move(v.term) else None for v in self.inner])
 
     def gradients(self) -> Any:
         """The gradients of the number that the function gives: one for each argument."""

@@ -41,6 +41,10 @@ class RandomStream(Distributions):
         self._states: list[Any] = []
         self._keys = _Keys(seed)
 
+    def __getattr__(self, name: str) -> Any:
+        text = f"a {type(self).__name__} has no attribute {name!r}"
+        raise AttributeError(f"{text}; write {_OTHERS[name]}" if name in _OTHERS else text, name=name, obj=self)
+
     @property
     def state_updates(self) -> list[tuple[Any, Any]]:
         """Pairs (state, new state) of the draws made so far: what functions apply by default."""
@@ -187,6 +191,22 @@ class _Keys:
         words = np.random.SeedSequence(self._entropy, spawn_key=(self._used,))
         self._used += 1
         return int(words.generate_state(1, np.uint64)[0])
+
+
+_STREAM = "draws are made by a stream: rng = T.random.RandomStream(seed), then "
+_OTHERS = {  # NumPy's older names, and PyTorch's
+    "randn": "rng.normal(size=shape)", "rand": "rng.uniform(size=shape)",
+    "randint": "rng.integers(low, high, size=shape)",
+    "random_sample": "rng.uniform(size=shape)", "randperm": "rng.permutation(n)", "shuffle": "rng.permutation(x)",
+    "PRNGKey": "rng.normal(size=shape), say", "key": "rng.normal(size=shape), say",
+    "default_rng": "rng.normal(size=shape), say", "categorical": "rng.choice(n, p=p)",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    text = f"module 'termgraph.tensor.random' has no attribute {name!r}"
+    here = f"rng.{name}(...)" if hasattr(RandomStream, name) and not name.startswith("_") else _OTHERS.get(name)
+    raise AttributeError(f"{text}; {_STREAM}{here}" if here else text)
 
 
 def __dir__() -> list[str]:

@@ -157,7 +157,7 @@ class TensorType(Type):
             if shape is not None:
                 raise TypeError("TensorType takes shape= or broadcastable=, not both")
             shape = tuple(1 if b else None for b in broadcastable)
-        elif shape is None:
+        elif shape is None or not hasattr(shape, "__iter__"):
             raise TypeError("TensorType needs shape= (lengths or None) or broadcastable= (one bool per dimension)")
         elif all(isinstance(b, (bool, np.bool_)) for b in shape) and len(shape):
             shape = tuple(1 if b else None for b in shape)  # the seeds' positional broadcastable

@@ -220,6 +220,13 @@ def test_a_loop_over_lanes_where_there_is_no_rule():
     agrees(lambda x, w: T.nnet.conv2d(x, w), normal(4, 2, 3, 6, 5), normal(4, 2, 3, 3, 2), loop=True)
 
 
+@pytest.mark.parametrize("axes", [(0, 0), (None, 0), (0, None)])
+def test_least_squares_take_one_matrix_at_a_time(axes):
+    a, b = [normal(5, 3) if axes[0] is None else normal(4, 5, 3)], [normal(5) if axes[1] is None else normal(4, 5)]
+    agrees(lambda a, b: T.linalg.lstsq(a, b)[0], *a, *b, axes=axes, loop=True)
+    agrees(lambda a, b: tg.grad((T.linalg.lstsq(a, b)[0] ** 2).sum(), a), *a, *b, axes=axes, loop=True)
+
+
 def test_a_loop_over_time_stays_one_loop_over_time():
     x = T.dmatrix()
     out = tg.vmap(lambda v: tg.scan(lambda a, h: a + h, sequences=v, outputs_info=0.0)[0])(x)

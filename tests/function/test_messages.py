@@ -1,5 +1,6 @@
 """What users read when something goes wrong: whole messages, with paths and line numbers left out."""
 
+import copy
 import re
 
 import numpy as np
@@ -222,3 +223,26 @@ def test_what_rewriting_sees_names_the_line(mode):
         y = made()
         with pytest.raises(error, match=r'(?s)test_messages.py", line \d+.*lambda: (filled\[:, 1\]|T.dot)'):
             tg.function([x, n], y, mode=mode)(np.ones((2, 2)), 3)
+
+
+def test_mistakes_of_other_libraries_users():
+    x, y = T.dvectors("x", "y")
+    rng = T.random.RandomStream(1)
+    for make, kind, said in [
+        (lambda: T.switch(x, 1), TypeError, "switch .* takes 3 operands, got 2"),
+        (lambda: x & y, TypeError, r"truth values and whole numbers; compare first, as in \(x > 0\) & \(y > 0\)"),
+        (lambda: ~x, TypeError, "truth values and whole numbers"),
+        (
+            lambda: T.random.normal(size=3),
+            AttributeError,
+            r"RandomStream\(seed\), then rng.normal\(...\)",
+        ),
+        (lambda: T.random.randn(3), AttributeError, r"then rng.normal\(size=shape\)"),
+        (lambda: T.random.nothing, AttributeError, "no attribute 'nothing'$"),
+        (lambda: rng.randn(3), AttributeError, r"write rng.normal\(size=shape\)"),
+        (lambda: rng.nothing, AttributeError, "no attribute 'nothing'$"),
+        (lambda: T.TensorType("float64", 2), TypeError, "needs shape="),
+    ]:
+        with pytest.raises(kind, match=said):
+            make()
+    assert copy.deepcopy(rng).normal(size=2).type.ndim == 1

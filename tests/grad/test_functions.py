@@ -95,3 +95,31 @@ def test_types_of_results():
 def test_mistakes_say_what_to_write(make, words):
     with pytest.raises(TypeError, match=words):
         make(T.dvector("x"))
+
+
+def test_whole_numbers_among_arguments_and_results():
+    x, i = T.dvector("x"), T.lvector("i")
+    pick = lambda x, i: (x[i] ** 2, T.argmax(x), i + 1)  # noqa: E731
+    out, back = tg.vjp(pick, x, i)
+    slope, none = back((T.ones_like(out[0]), 0, i))
+    _, change = tg.jvp(pick, (x, i), (T.ones_like(x), i))
+    assert none is None
+    found = tg.function([x, i], [slope, *change])([1.0, 3.0, 2.0], [1, 1, 0])
+    for got, expected in zip(found, [[2, 12, 0], [6, 6, 2], 0, [0, 0, 0]]):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_compositions_agree(rng):
+    """Forward in reverse in map in a loop, as one writes it in JAX."""
+    xs, v = T.dmatrix("xs"), T.dvector("v")
+
+    def energy(x):
+        last, _ = tg.loop(lambda c, r: (T.tanh(c + r * x), None), T.zeros_like(x), x)
+        return (last**2).sum()
+
+    one = lambda x: tg.jvp(lambda u: tg.vjp(energy, u)[1](1.0)[0], (x,), (v,))[1]  # noqa: E731
+    stepped, _ = tg.scan(one, sequences=[xs])
+    f = tg.function([xs, v], [tg.vmap(one)(xs), stepped, tg.vmap(lambda x: tg.hessian(energy(x), x) @ v)(xs)])
+    mapped, stepped, whole = f(rng.normal(size=(3, 4)), rng.normal(size=4))
+    np.testing.assert_allclose(mapped, whole, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stepped, whole, rtol=1e-9, atol=1e-12)

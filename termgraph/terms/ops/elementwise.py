@@ -51,6 +51,10 @@ def loop_dtypes(op: Op, dtypes: tuple[OperandDtype, ...]) -> LoopDtypes:
     except TypeError as err:
         names = ", ".join(d.name if isinstance(d, np.dtype) else d.__name__ for d in dtypes)
         reason = "no loop for these types" if "did not contain a loop" in str(err) else str(err)
+        if op.arity is not None and len(dtypes) != op.arity:
+            reason = f"it takes {op.arity} operands, got {len(dtypes)}"
+        elif "not supported for the input types" in reason:  # of bits
+            reason = "it takes truth values and whole numbers; compare first, as in (x > 0) & (y > 0), or cast"
         raise TypeError(f"{op.name} is not defined for ({names}): {reason.splitlines()[0]}") from None
 
 
