@@ -14,6 +14,6 @@ def in_sorted_order(x, t, axis):
 
 
 @formula
-def at_first_places(x, t, axis):
+def at_first_places(x, t, axis, equal_nan):
     """The tangents of the elements or slices of x that are distinct, of each the first."""
-    return T.take(t, unique_all(x, axis=axis)[1], axis=axis)
+    return T.take(t, unique_all(x, axis=axis, equal_nan=equal_nan)[1], axis=axis)

@@ -66,9 +66,9 @@ def unsorted(x, g, axis):
 
 
 @formula
-def at_first_places(x, g, axis):
+def at_first_places(x, g, axis, equal_nan):
     """g where in x each distinct element or slice is first, zeros elsewhere."""
-    place, nothing = unique_all(x, axis=axis)[1], T.zeros_like(x)
+    place, nothing = unique_all(x, axis=axis, equal_nan=equal_nan)[1], T.zeros_like(x)
     if axis is None:
         return T.set_subtensor(T.ravel(nothing)[place], g).reshape(x.shape)
     return T.set_subtensor(nothing[(slice(None),) * axis + (place,)], g)

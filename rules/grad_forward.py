@@ -58,7 +58,7 @@ def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg,
     yield rule("product",   pushforward(p(x, y), t, u),                  v,
                             both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
     yield rule("sort",      pushforward(sort(x, axis=a), t),             in_sorted_order(x, t, a))
-    yield rule("unique",    pushforward(unique(x, axis=a), t),           at_first_places(x, t, a))
+    yield rule("unique",    pushforward(unique(x, axis=a, equal_nan=b), t), at_first_places(x, t, a, b))
 
 
 @ruleset("grad")

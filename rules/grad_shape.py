@@ -14,7 +14,7 @@ from termgraph.rulelib._formulas_grad_shape import (
     steps,
     unsorted,
 )  # fmt: skip
-from termgraph.rules import param, rule, ruleset, seg
+from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback, tup
@@ -39,7 +39,7 @@ from termgraph.terms.ops.shaping import (
     specify_shape,
     unbroadcast,
 )  # fmt: skip
-from termgraph.terms.ops.sorting import bincount, sort, unique, unique_all
+from termgraph.terms.ops.sorting import bincount, sort, unique, unique_all, unique_counts, unique_inverse
 
 
 @ruleset("grad")
@@ -59,7 +59,7 @@ def grad_shape(x, y, z, g, a: param, b: param, xs: seg, ns: seg):
 
 
 @ruleset("grad")
-def grad_index(x, y, g, c, u, a: param, ns: seg):
+def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts, unique_inverse]):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
                                 tup(inc_subtensor(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
     yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g),
@@ -74,7 +74,9 @@ def grad_index(x, y, g, c, u, a: param, ns: seg):
                                 tup(scatter_set(g, 0, *ns, index=a),
                                     switch(last_written(x, y, ns, a), gather(g, *ns, index=a), 0), *nothing_for(ns)))
     yield rule("sort",          pullback(sort(x, axis=a), g),                   (unsorted(x, g, a),))
-    yield rule("unique",        pullback(unique(x, axis=a), g),                 (at_first_places(x, g, a),))
-    yield rule("unique_all",    pullback(unique_all(x, axis=a), g, y, c, u),    (at_first_places(x, g, a),))
+    yield rule("unique",        pullback(unique(x, axis=a, equal_nan=b), g), (at_first_places(x, g, a, b),))
+    yield rule("unique_all",    pullback(unique_all(x, axis=a, equal_nan=b), g, y, c, u),
+                                (at_first_places(x, g, a, b),))
+    yield rule("unique_pair",   pullback(p(x, axis=a, equal_nan=b), g, c),   (at_first_places(x, g, a, b),))
     yield rule("bincount",      pullback(bincount(x, c, y), g),
                                 (None, None, gather(g, x, index=("a",))))

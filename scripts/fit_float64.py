@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from fit_float32 import best, mp
 
-from termgraph.backends.c.text import avx512, prelude
+from termgraph.backends.c.text import avx512, avx512_single, prelude
 
 MIDDLE = 9  # which of the sixteenths of `pow` has 1 in its middle
 FINE = mp.mpf(2) ** -42
@@ -70,9 +71,38 @@ def derived() -> dict[str, list]:
     }
 
 
+def single(value):
+    return mp.mpf(float(np.float32(float(value))))
+
+
+def scaled_erfc(x):
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def piece(j: int, degree: int = 5) -> list:
+    """Of `erfcx` in float32: a centre where it is nearly a float32, that number, and the coefficients that follow."""
+    if 20 <= j < 24:  # from 11 on
+        return [mp.mpf(0)] * (degree + 2)
+    unit = mp.mpf(2) ** (0 if j >= 24 else j // 8 + 1)
+    low, width = unit * (1 + mp.mpf(j % 8) / 8) - 1, unit / 8
+    middle = single(low + width / 2)
+    near = [middle + k * mp.mpf(float(np.spacing(np.float32(float(middle))))) for k in range(-300, 301)]
+    c = min(near, key=lambda x: abs(single(scaled_erfc(x)) / scaled_erfc(x) - 1))
+    first = single(scaled_erfc(c))
+    at = [low - c + width * (1 - mp.cos(mp.pi * (k + mp.mpf(0.5)) / 40)) / 2 for k in range(40)]
+    rows = mp.matrix([[t**k / scaled_erfc(c + t) for k in range(1, degree + 1)] for t in at])
+    rest = mp.matrix([1 - first / scaled_erfc(c + t) for t in at])
+    return [c, first, *[single(v) for v in mp.lu_solve(rows, rest)]]
+
+
+def derived_single() -> dict[str, list]:
+    return dict(zip(avx512_single.SCALED_ERFC, zip(*[piece(j) for j in range(32)]), strict=True))
+
+
 def report() -> None:
-    for name, numbers in derived().items():
-        used = [float.fromhex(word) for word in getattr(avx512, name).replace(",", " ").split()]
+    texts = {name: getattr(avx512, name) for name in derived()} | avx512_single.SCALED_ERFC
+    for name, numbers in (derived() | derived_single()).items():
+        used = [float.fromhex(word) for word in texts[name].replace(",", " ").split()]
         off = max(abs(u - float(n)) / abs(float(n)) if n else abs(u) for u, n in zip(used, numbers, strict=True))
         print(
             f"{name:13s} {len(used):2d} numbers, relative difference {off:.1e}:",

@@ -223,7 +223,7 @@ BY_NAME: dict[str, Rule] = {
     "dimshuffle": _dimshuffle, "reshape": _reshape, "alloc": _alloc, "specify_shape": _specify_shape,
     "shape_i": _length, "diagonal": _same_op, "make_vector": _make_vector, "join": _join,
     "arange": _fixed_size, "eye": _fixed_size, "nonzero": _fixed_size, "unique": _fixed_size,
-    "unique_all": _fixed_size, "bincount": _fixed_size,
+    "unique_all": _fixed_size, "unique_counts": _fixed_size, "unique_inverse": _fixed_size, "bincount": _fixed_size,
     "subtensor": read, "gather": read,
     "set_subtensor": written, "inc_subtensor": written, "scatter_set": written, "scatter_add": written,
     convolution.FORWARD: _images(0), convolution.INPUTS: _images(1),

@@ -16,7 +16,7 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import nonzero, subtensor
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.shaping import alloc, arange, eye, join, reshape
-from termgraph.terms.ops.sorting import bincount, unique, unique_all
+from termgraph.terms.ops.sorting import bincount, unique, unique_all, unique_counts, unique_inverse
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
 
-_BY_VALUE = frozenset((nonzero, unique, unique_all, bincount))  # how many elements there are, the values say
+_BY_VALUE = frozenset(
+    (nonzero, unique, unique_all, unique_counts, unique_inverse, bincount)
+)  # how many elements there are, the values say
 _LENGTHS_FROM = {reshape: 1, alloc: 1, arange: 0, eye: 0}  # the first operand that is a length
 _CHANGES = frozenset((join, subtensor, reshape, alloc))  # without one of these a step keeps all lengths, or fails
 

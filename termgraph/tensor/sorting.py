@@ -306,6 +306,8 @@ def unique(
     axis = None if axis is None else normal_axis(axis, x.ndim)
     if not (return_index or return_inverse or return_counts):
         return ops.unique(x, axis=axis, equal_nan=equal_nan)
+    if not return_index and not (return_inverse and return_counts):  # where each first occurs takes a stable sort
+        return [*(ops.unique_inverse if return_inverse else ops.unique_counts)(x, axis=axis, equal_nan=equal_nan)]
     values, *more = ops.unique_all(x, axis=axis, equal_nan=equal_nan)
     return [values, *[v for v, wanted in zip(more, (return_index, return_inverse, return_counts)) if wanted]]
 

@@ -225,7 +225,7 @@ FillDiagonal = op_class("FillDiagonal", "", _applies(T.fill_diagonal))
 FillDiagonalOffset = op_class("FillDiagonalOffset", "", _applies(language.fill_diagonal_offset))
 Unique = op_class(
     "Unique",
-    "unique unique_all",
+    "unique unique_all unique_counts unique_inverse",
     lambda return_index=False, return_inverse=False, return_counts=False, axis=None: Made(
         lambda x: T.unique(x, return_index, return_inverse, return_counts)
     ),

@@ -54,7 +54,9 @@ CASES = {
     ),
     "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
     "scattering": lambda: (scatter_set(v, v, PLACES, index=("a",)) * scatter_add(v, v, PLACES, index=("a",))).sum(),
-    "distinct": lambda: T.unique(v).sum() + T.unique(v, return_counts=True)[0].sum(),
+    "distinct": lambda: sum(
+        f(v)[0].sum() for f in (lambda v: [T.unique(v)], T.unique_counts, T.unique_inverse, T.unique_all)
+    ),
     "counting": lambda: T.bincount(PLACES, weights=v).sum() + T.arange(s, s + 3, 1.0).sum(),
     "running": lambda: (
         tg.ifelse(s > 0, s, s**2) + tg.Assert("a")(s, s > 0) + print_(s, message="", attributes=(), show=None)

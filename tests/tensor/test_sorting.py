@@ -208,3 +208,30 @@ def test_topk_by_a_variable_takes_as_many_as_there_are(mode):
     for wrong in (4, -1):
         with pytest.raises(ShapeError):
             f(value, wrong)
+
+
+@pytest.mark.parametrize("high", [100, 10**15])  # by tables, by sorting
+def test_parts_of_unique_are_those_of_all(high, rng):
+    x, values = T.lmatrix("x"), rng.integers(-high, high, (30, 40))
+    values[3] = values[5]
+    f = tg.function([x], [*T.unique_all(x), *T.unique_counts(x), *T.unique_inverse(x)])
+    distinct, places, inverse, counts, *parts = f(values)
+    np.testing.assert_array_equal(values.ravel()[places], distinct)
+    np.testing.assert_array_equal(distinct[inverse], values)
+    for got, want in zip(parts, (distinct, counts, distinct, inverse), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+def test_unique_computes_what_is_asked_for():
+    x = T.lvector("x")
+    assert "unique_all" not in str(T.unique_counts(x)[1].term) + str(T.unique_inverse(x)[1].term)
+    assert "unique_all" in str(T.unique(x, return_index=True)[1].term)
+
+
+@pytest.mark.parametrize("of", [T.unique_values, T.unique_counts, T.unique_inverse, T.unique_all])
+def test_gradients_of_distinct_elements_that_are_their_own(of):
+    v = T.dvector("v")
+    found = of(v)
+    g = tg.grad(((found if of is T.unique_values else found[0]) ** 2).sum(), v)
+    np.testing.assert_array_equal(g.eval({v: np.array([3.0, 1.0, 3.0])}), [6.0, 2.0, 0.0])

@@ -115,7 +115,21 @@ def _softmax(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return [x]
 
 
-@sampler("cumsum", "cumprod", "sort", "argsort", "argtopk", "fft", "ifft", "rfft", "irfft", "unique", "unique_all")
+@sampler(
+    "cumsum",
+    "cumprod",
+    "sort",
+    "argsort",
+    "argtopk",
+    "fft",
+    "ifft",
+    "rfft",
+    "irfft",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+)
 def _along(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     axis = h.known("axis")
     shape = want.shape or d.shape(least=(axis or 0) + 1)

@@ -5,10 +5,14 @@ NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that 
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.op import define
+from termgraph.terms.op import Op, define
 from termgraph.terms.ops.shapes import as_first, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
@@ -175,12 +179,12 @@ def _infer_unique_values(x: Type, axis: int | None, equal_nan: bool) -> TensorTy
     return TensorType.of(tensor.dtype, (*tensor.shape[:axis], None, *tensor.shape[axis + 1 :]))
 
 
-def _infer_unique_all(x: Type, *, axis: int | None, equal_nan: bool) -> TupleType:
+def _infer_unique_parts(parts: str, x: Type, *, axis: int | None, equal_nan: bool) -> TupleType:
     values = _infer_unique_values(x, axis, equal_nan)
     tensor = require_tensor(x, "operand of unique")
-    places = TensorType.of("int64", (None,))
     inverse = TensorType.of("int64", tensor.shape if axis is None else (tensor.shape[axis],))
-    return TupleType((values, places, inverse, places))
+    places = TensorType.of("int64", (None,))
+    return TupleType((values, *[inverse if part == "inverse" else places for part in parts.split()]))
 
 
 def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
@@ -198,25 +202,37 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
     return ordered[new]
 
 
-def _counted(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """All that `unique` can say of whole numbers from a short range: by tables, without sorting."""
+def _counted(x: np.ndarray, parts: Sequence[str]) -> tuple[np.ndarray, ...]:
+    """Parts of what `unique` can say of whole numbers from a short range: by tables, without sorting."""
     least = x.min()
     flat = (x - least).view(f"u{x.dtype.itemsize}").reshape(-1).astype(np.intp)  # differences may need the sign's bit
     counts = np.bincount(flat)
     (found,) = np.nonzero(counts)
-    places, first = np.zeros(counts.size, np.int64), np.zeros(counts.size, np.int64)
-    places[found] = np.arange(found.size)
-    first[flat[::-1]] = np.arange(x.size - 1, -1, -1)  # of several that are written to one place the last one stays
-    return found.astype(x.dtype) + least, first[found], places[flat].reshape(x.shape), counts[found].astype(np.int64)
+    out = [found.astype(x.dtype) + least]
+    for part in parts:
+        if part == "counts":
+            out.append(counts[found].astype(np.int64))
+            continue
+        table = np.zeros(counts.size, np.int64)
+        if part == "inverse":
+            table[found] = np.arange(found.size)
+            out.append(table[flat].reshape(x.shape))
+        else:
+            table[flat[::-1]] = np.arange(x.size - 1, -1, -1)  # of several written to one place the last one stays
+            out.append(table[found])
+    return tuple(out)
 
 
-def _unique_all(x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
-    x = np.asarray(x)
+def _unique_parts(parts: str, x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
+    """The distinct elements, and those of "index", "inverse" and "counts" that are asked for: places take longest."""
+    x, asked = np.asarray(x), parts.split()
     if axis is None and x.dtype.kind in "iu" and x.size and int(x.max()) - int(x.min()) < 8 * x.size:
-        return _counted(x)
-    values, index, inverse, counts = np.unique(x, True, True, True, axis, equal_nan=equal_nan)
-    inverse = inverse.reshape(x.shape if axis is None else (x.shape[axis],))
-    return values, *[np.asarray(i, dtype=np.int64) for i in (index, inverse, counts)]
+        return _counted(x, asked)
+    wanted: dict[str, Any] = {f"return_{part}": True for part in asked}
+    found = dict(zip(["values", *asked], np.unique(x, axis=axis, equal_nan=equal_nan, **wanted), strict=True))
+    if "inverse" in found:
+        found["inverse"] = found["inverse"].reshape(x.shape if axis is None else (x.shape[axis],))
+    return tuple([part if name == "values" else np.asarray(part, np.int64) for name, part in found.items()])
 
 
 unique = define(
@@ -229,13 +245,24 @@ unique = define(
     doc="The sorted distinct elements of an array (axis=None), or distinct slices along an axis.",
 )
 
-unique_all = define(
+
+def _unique_with(name: str, parts: str, doc: str) -> Op:
+    return define(
+        name,
+        arity=1,
+        infer=functools.partial(_infer_unique_parts, parts),
+        meaning=functools.partial(_unique_parts, parts),
+        kind="sort",
+        nout=1 + len(parts.split()),
+        params={"axis": None, "equal_nan": True},
+        doc=doc,
+    )
+
+
+unique_all = _unique_with(
     "unique_all",
-    arity=1,
-    infer=_infer_unique_all,
-    meaning=_unique_all,
-    kind="sort",
-    nout=4,
-    params={"axis": None, "equal_nan": True},
-    doc="Distinct elements, where each first occurs, which of them each element is, how often each occurs.",
+    "index inverse counts",
+    "Distinct elements, where each first occurs, which of them each element is, how often each occurs.",
 )
+unique_counts = _unique_with("unique_counts", "counts", "Distinct elements, and how often each occurs.")
+unique_inverse = _unique_with("unique_inverse", "inverse", "Distinct elements, and which of them each element is.")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -13,7 +14,7 @@ compiler = compilers.find_compiler()
 pytestmark = pytest.mark.skipif(
     compiler is None
     or "clang" in compiler.identity
-    or not {"exp", "expm1", "log", "pow"} <= compilers.libmvec()
+    or not {"exp", "expm1", "log", "pow", "erfc"} <= compilers.libmvec()
     or not compilers.processor_flags() >= avx512.NEEDED
     or np.finfo(np.longdouble).nmant < 63,
     reason="there are no vectors of 64 bytes, or no gcc and glibc, or nothing to measure with",
@@ -159,6 +160,34 @@ def test_special_powers_of_float32(single_power):
     same(single_power(x, y), want)
 
 
+@pytest.fixture(scope="module", params=["FAST_RUN", "STRICT"])
+def single_erfc(request):
+    x = T.fvector("x")
+    return tg.function([x], T.erfc(x), mode=request.param)
+
+
+@pytest.mark.parametrize("ends", [(-4, 0), (0, 0.01), (0, 1), (1, 4), (4, 9)])
+def test_errors_of_erfc_of_float32(single_erfc, ends):
+    x = np.random.default_rng(0).uniform(*ends, 1 << 18).astype("float32")
+    got, want = single_erfc(x), scipy.special.erfc(x.astype(float))
+    off = np.abs(got - want) / np.ldexp(1.0, np.frexp(want)[1] - 24)
+    assert off.max() <= 1.28 and off.mean() <= 0.27
+
+
+def test_pieces_of_erfc_of_float32_meet(single_erfc):
+    ends = np.concatenate([np.arange(0, 1, 0.125), np.arange(1, 3, 0.25), np.arange(3, 7, 0.5), np.arange(7, 10)])
+    ends = ends.astype("float32")
+    x = np.concatenate([np.nextafter(ends, np.float32(k)) for k in (-1, 11)] + [ends, -ends])
+    got, want = single_erfc(x[: len(x) // 16 * 16]), scipy.special.erfc(x[: len(x) // 16 * 16].astype(float))
+    same(got, want.astype("float32"))
+
+
+def test_special_operands_of_erfc_of_float32(single_erfc):
+    x = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1e-38, -1e-45, 10.05, 10.06, 10.1, 9.4, 100, -100, 3e38, -3e38, -5])
+    x = x.astype("float32")
+    same(single_erfc(x), scipy.special.erfc(x.astype(float)).astype("float32"))
+
+
 def test_programs_hold_what_they_use():
-    assert all(f"_{name}(" in needed(name).split("TG_EIGHT_VARIANT")[-1] for name in LARGEST)
+    assert all(f"_{name}(" in needed(name).split("TG_EIGHT_VARIANT")[-1] for name in [*LARGEST, "powf", "erfcf"])
     assert "TG_EIGHT" not in needed("sin")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.build import compilers
+from termgraph.backends.c.text import avx512_single, float32
 
 # 2^(j/16), and what it lacks. The index of an element is in the last bits of 16 x / ln2, rounded to a whole number.
 TWO = """
@@ -86,6 +87,8 @@ _EIGHT = """#ifdef __has_builtin
 #define TG_EIGHT
 typedef double tg_eight __attribute__((vector_size(64)));
 typedef long long tg_eight_bits __attribute__((vector_size(64)));
+typedef float tg_eight_floats __attribute__((vector_size(32)));
+typedef float tg_sixteen_floats __attribute__((vector_size(64)));
 #define TG_EIGHT_INLINE static inline __attribute__((always_inline))
 #define TG_EIGHT_VARIANT __attribute__((weak, visibility("hidden")))
 #define TG_EIGHT_ALL(c) ((tg_eight){0} + (c))
@@ -198,9 +201,7 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     return __builtin_expect(rare, 0) ? tg_eight_pow_rest(x, y, out, rare) : out;
 }"""
 # Eight of sixteen numbers at a time; what float32 holds, also below its normal numbers, is normal in double.
-_POWF = """typedef float tg_eight_floats __attribute__((vector_size(32)));
-typedef float tg_sixteen_floats __attribute__((vector_size(64)));
-float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
+_POWF = """float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
 __attribute__((noinline, cold))
 static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_floats y, tg_sixteen_floats out, int which)
 {
@@ -240,7 +241,8 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
 HIGH, LOW = "0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"  # ln2; the first is a multiple of 2^-42
 _BUILTIN = pattern(r"__builtin_ia32_\w+")  # gcc knows them where the processor does, and may name them anew
 NEEDED = {"avx512f", "avx512dq"}
-VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, "powf": _POWF}
+VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, "powf": _POWF, **avx512_single.VARIANTS}
+WORDS = {"$HIGH": HIGH, "$LOW": LOW} | {f"$EXP{k}": number for k, number in enumerate(float32.EXP)}
 
 
 def functions() -> dict[str, str]:
@@ -251,7 +253,7 @@ def functions() -> dict[str, str]:
         "cube": CUBE, "log2": LOG2, "single_log2": SINGLE_LOG2, "single_exp2": SINGLE_EXP2,
     }  # fmt: skip
     texts = {f"tg_eight_{name}": _table(f"tg_eight_{name}", numbers) for name, numbers in tables.items()}
-    texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL}
+    texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL} | avx512_single.functions()
     used = sorted(set(_BUILTIN.findall("".join([_EIGHT, *texts.values(), *VARIANTS.values()]))))
     known = " \\\n    && ".join([f"__has_builtin({name})" for name in used])
     guarded = {name: f"#ifdef TG_EIGHT /* by tg_eight */\n{text}\n#endif" for name, text in texts.items()}
@@ -262,5 +264,7 @@ def variant(name: str) -> str:
     """The version of a function that libmvec has, if there is one here for this processor's vectors; else nothing."""
     if name not in VARIANTS or not compilers.processor_flags() >= NEEDED:
         return ""
-    text = VARIANTS[name].replace("$HIGH", HIGH).replace("$LOW", LOW)
+    text = VARIANTS[name]
+    for word, number in WORDS.items():
+        text = text.replace(word, number)
     return f"\n#ifdef TG_EIGHT\n{text}\n#endif"
