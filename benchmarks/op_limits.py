@@ -6,6 +6,7 @@ fits a cache moves faster.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402  after its threads are set
+from op_rows.operations import OPERATIONS  # noqa: E402
 from op_rows.table import Row  # noqa: E402
 
 COPIED = (1 << 15, 1 << 19, 1 << 23, 1 << 26)  # bytes read and written in all: first cache, second, third, memory
@@ -37,6 +39,12 @@ def nbytes(value: Any) -> int:
     """Bytes of an operand, sparse ones included."""
     parts = [value.data, value.indices, value.indptr] if hasattr(value, "indptr") else [value]
     return sum(int(part.nbytes) for part in parts)
+
+
+def operations(row: Row, size: str) -> float:
+    """How many floating-point operations a row needs at least, as far as there is a count."""
+    text = row.flops or OPERATIONS.get(row.name)
+    return eval(text, {"log2": math.log2}, row.lengths(size)) if text else 0
 
 
 class Machine:
@@ -63,8 +71,7 @@ class Machine:
     def limit(self, row: Row, size: str, dtype: str, moved: int) -> float:
         """Seconds that a row needs at least: what it must move, what it must compute."""
         rate = next((self.copy[s] for s in COPIED if moved <= s), self.copy[COPIED[-1]])
-        flops = eval(row.flops, {}, row.lengths(size)) if row.flops else 0
-        return max(moved / rate, flops / self.peak.get(dtype, self.peak["float64"]))
+        return max(moved / rate, operations(row, size) / self.peak.get(dtype, self.peak["float64"]))
 
     def figures(self) -> dict[str, Any]:
         return {"copy_rate": {str(size): rate for size, rate in self.copy.items()}, "peak": self.peak}

@@ -31,6 +31,12 @@ def inverses() -> list:
     return [mp.mpf(1) if j in (0, 15) else mp.nint(512 / c) / 512 for j, c in enumerate(middles)]
 
 
+def single_inverses() -> list:
+    """The same of [1, 2), with 1/2 for the last, so that numbers just below 1 lose no digits."""
+    middles = [1 + (mp.mpf(j) + 0.5) / 16 for j in range(16)]
+    return [mp.mpf(1) if j == 0 else mp.mpf(0.5) if j == 15 else mp.nint(512 / c) / 512 for j, c in enumerate(middles)]
+
+
 def middle_inverses() -> list:
     """The same of [45/64, 45/32), to eight bits."""
 
@@ -52,7 +58,8 @@ def derived() -> dict[str, list]:
     logs, middles = [split_log(v) for v in inverses()], [split_log(v) for v in middle_inverses()]
     single = series(lambda r: mp.log1p(r) / r / mp.log(2), -mp.mpf(1) / 31, 10 / mp.mpf(159), 5, lambda r: 1)
     return {
-        "LOG2": [-mp.log(v, 2) for v in inverses()],
+        "SINGLE_INVERSE": single_inverses(),
+        "LOG2": [-mp.log(v, 2) for v in single_inverses()],
         "SINGLE_LOG2": single,
         "SINGLE_EXP2": series(lambda s: (mp.mpf(2) ** s - 1) / s, -1 / mp.mpf(31.9), 1 / mp.mpf(31.9), 2, abs),
         "TWO": powers,

@@ -16,10 +16,12 @@ FOLDER = str(Path(__file__).resolve().parent.parent / "benchmarks")
 sys.path.insert(0, FOLDER)
 try:
     import dialects
+    import op_limits
     import op_report
     import worker
     from op_rows import ROWS
     from op_rows.derived import derived, of_op
+    from op_rows.operations import OPERATIONS
     from report import close
 finally:
     sys.path.remove(FOLDER)
@@ -88,6 +90,15 @@ def test_operands_are_the_same_in_every_process():
     row = ROWS["index (rows)"]
     assert all(np.array_equal(a, b) for a, b in zip(row.values("small", "float64"), row.values("small", "float64")))
     assert row.values("small", "float32")[0].dtype == "float32"
+
+
+def test_counts_of_operations_are_of_rows_and_grow_with_them():
+    assert set(OPERATIONS) <= {name for name, row in ROWS.items() if not row.flops}
+    for name in OPERATIONS:
+        counts = [op_limits.operations(ROWS[name], size) for size in ("small", "middle", "large")]
+        assert 0 < counts[0] < counts[1] < counts[2], name
+    assert op_limits.operations(ROWS["linalg.cholesky"], "large") == 400**3 / 3
+    assert op_limits.operations(ROWS["fft.fft (one)"], "large") == 5 * 1024 * 10
 
 
 def known_row(**more):

@@ -110,3 +110,26 @@ def test_quick_compilation_has_them_too():
     points = np.linspace(-5, 5, 1000).astype("float32")
     np.testing.assert_allclose(f(points), np.tanh(points) + np.exp(points), rtol=1e-6, atol=1e-6)
     assert "tg_own_tanh(" in f.source("c")
+
+
+@pytest.fixture(scope="module")
+def logaddexp():
+    x, y = T.fvector("x"), T.fvector("y")
+    f = tg.function([x, y], T.logaddexp(x, y))
+    assert "tg_own_logaddexp(" in f.source("c")
+    return f
+
+
+@pytest.mark.parametrize(("ends", "most"), [((-3, 3), 2.2), ((0, 1), 1.6), ((-20, 20), 1.3), ((-1e3, 1e3), 0.51)])
+def test_errors_of_logaddexp(logaddexp, ends, most):
+    a, b = np.random.default_rng(0).uniform(*ends, (2, 1 << 16)).astype("float32")
+    got, want = logaddexp(a, b), np.logaddexp(a.astype(float), b.astype(float))
+    off = np.abs(got - want) / np.ldexp(1.0, np.frexp(want)[1] - 24)
+    assert off[np.abs(want) > 0.3].max() <= most  # both operands say how exact a result near 0 is
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_special_operands_of_logaddexp(logaddexp):
+    points = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, -1e30, 3e38, -3e38, 1e-40, -103.5, -104.0], "float32")
+    a, b = map(np.ravel, np.meshgrid(points, points))
+    np.testing.assert_array_max_ulp(logaddexp(a, b), np.logaddexp(a, b), 1)

@@ -146,3 +146,16 @@ def test_masked_rows_of_any_length(n, dtype, rng):
     right = [e.sum(1), z.max(1), np.where(mask, values**2, 0).sum(1), mask.sum(1), e / e.sum(1, keepdims=True)]
     for found, expected in zip(f(values, mask), right, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_short_rows_are_folded_and_written_in_one_loop(dtype, rng):
+    x, y = T.tensor3("x", dtype), T.matrix("y", dtype)
+    f = tg.function([y, x], tg.grad((T.vecmat(y, x) ** 2).sum() / 2, [y, x]))
+    assert "tg_vector_put_part_" in f.source("c")
+    for m in range(1, 20):  # none to two whole vectors, and the lanes of longer rows
+        a, b = rng.normal(size=(3, 5)).astype(dtype), rng.normal(size=(3, 5, m)).astype(dtype)
+        g = np.einsum("bk,bkm->bm", a, b)
+        found = f(a, b)
+        np.testing.assert_allclose(found[0], np.einsum("bm,bkm->bk", g, b), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found[1], a[:, :, None] * g[:, None], rtol=1e-4, atol=1e-5)

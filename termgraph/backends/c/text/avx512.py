@@ -62,13 +62,17 @@ MIDDLE_LOW = """
 CUBE = """
     0x1.5555555555555p-2, -0x1.ffffffffffed9p-3, 0x1.9999999999568p-3, -0x1.55555557ac34fp-3, 0x1.249249293bf8ep-3,
     -0x1.ffffcda1aa5f5p-4, 0x1.c71c2a997b365p-4, -0x1.9a76b95c91f5cp-4, 0x1.7552afb54c4dp-4"""
-# For `pow` of float32, in double: log2 of the inverses, log2(1 + r) = r * (c0 + c1*r + ...), -1/31 <= r <= 1/16, and
+# For `pow` of float32, in double, of numbers in [1, 2): inverses, the last of which is 1/2, so that exponent and table
+# cancel just below 1, minus log2 of these, log2(1 + r) = r * (c0 + c1*r + ...), -1/32 <= r <= 1/16, and
 # 2^s = 1 + s * (c0 + c1*s + ...), |s| <= 1/32
+SINGLE_INVERSE = """
+    0x1p+0, 0x1.d4p-1, 0x1.bbp-1, 0x1.a4p-1, 0x1.9p-1, 0x1.7dp-1, 0x1.6cp-1, 0x1.5dp-1, 0x1.4ep-1, 0x1.41p-1,
+    0x1.35p-1, 0x1.2ap-1, 0x1.1fp-1, 0x1.16p-1, 0x1.0dp-1, 0x1p-1"""
 LOG2 = """
     0x0p+0, 0x1.097e38ce60649p-3, 0x1.abb2ca9ec7472p-3, 0x1.249cd2b13cd6cp-2, 0x1.6cb0f6865c8eap-2,
-    0x1.b495d4e9185f7p-2, 0x1.f804ae8d0cd02p-2, 0x1.1b17e849adc26p-1, -0x1.8b1f835e0b642p-2, -0x1.509028ff8e0a2p-2,
-    -0x1.15fa676bb08ffp-2, -0x1.c0db6cdd94deep-3, -0x1.56df5328d58c5p-3, -0x1.dc8b7c49a1ddbp-4,
-    -0x1.19b74069f5f0ap-4, 0x0p+0"""
+    0x1.b495d4e9185f7p-2, 0x1.f804ae8d0cd02p-2, 0x1.1b17e849adc26p-1, 0x1.3b8b1c68fa6edp-1, 0x1.58de3bf8b824bp-1,
+    0x1.7502cc4a27b8p-1, 0x1.8fc924c89ac84p-1, 0x1.ab9151be168ddp-1, 0x1.c31a27dd00b4ap-1, 0x1.db694903d94b8p-1,
+    0x1p+0"""
 SINGLE_LOG2 = """
     0x1.715476529df4p+0, -0x1.7154760956168p-1, 0x1.ec70a9d2efc51p-2, -0x1.715b4b123bea2p-2, 0x1.277a420abc02ap-2,
     -0x1.c8e88e78f7799p-3"""
@@ -212,16 +216,16 @@ static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_flo
 TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(tg_eight_floats base, tg_eight_floats exponent)
 {
     const tg_eight x = __builtin_convertvector(base, tg_eight), y = __builtin_convertvector(exponent, tg_eight);
-    const tg_eight m = TG_EIGHT_MANTISSA(x), k = TG_EIGHT_EXPONENT(x) - TG_EIGHT_EXPONENT(m);
+    const tg_eight m = __builtin_ia32_getmantpd512_mask(x, 0, x, (unsigned char)-1, 4), k = TG_EIGHT_EXPONENT(x);
     const tg_eight_bits j = (tg_eight_bits)m >> 48;
     const double *c = tg_eight_single_log2, *d = tg_eight_single_exp2;
-    const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
+    const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_single_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
     const tg_eight a = TG_EIGHT_LINE(r, c, 0);
     const tg_eight b = TG_EIGHT_LINE(r, c, 2);
     const tg_eight e = TG_EIGHT_LINE(r, c, 4);
     const tg_eight p = TG_EIGHT_FMA(TG_EIGHT_FMA(e, z, b), z, a), shift = TG_EIGHT_ALL(0x1.8p52 / 16);
     const tg_eight t = y * TG_EIGHT_FMA(r, p, k + TG_EIGHT_PICK(tg_eight_log2, j)), u = t + shift, n = u - shift;
-    const tg_eight s = TG_EIGHT_CLOSER(t - n, TG_EIGHT_ALL(1.0)), two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
+    const tg_eight s = t - n, two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
     const tg_eight f = TG_EIGHT_LINE(s, d, 1);
     const tg_eight q = TG_EIGHT_FMA(s, f, TG_EIGHT_ALL(d[0]));
     return __builtin_convertvector(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n), tg_eight_floats);
@@ -230,8 +234,10 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
 {
 #define TG_EIGHT_FIRST(a) __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7)
 #define TG_EIGHT_LAST(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
-    const tg_eight_floats first = tg_eight_powf(TG_EIGHT_FIRST(x), TG_EIGHT_FIRST(y));
-    const tg_eight_floats last = tg_eight_powf(TG_EIGHT_LAST(x), TG_EIGHT_LAST(y));
+    /* beyond 2^33 results are 0 or infinite, but of 1 */
+    const tg_sixteen_floats some = __builtin_ia32_rangeps512_mask(y, (tg_sixteen_floats){0} + 0x1p33f, 2, y, -1, 4);
+    const tg_eight_floats first = tg_eight_powf(TG_EIGHT_FIRST(x), TG_EIGHT_FIRST(some));
+    const tg_eight_floats last = tg_eight_powf(TG_EIGHT_LAST(x), TG_EIGHT_LAST(some));
     const tg_sixteen_floats out =
         __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);
@@ -250,7 +256,8 @@ def functions() -> dict[str, str]:
     tables = {
         "two": TWO, "two_low": TWO_LOW, "exp": EXP, "log": LOG, "inverse": INVERSE, "inverse_high": INVERSE_HIGH,
         "inverse_low": INVERSE_LOW, "middle": MIDDLE, "middle_high": MIDDLE_HIGH, "middle_low": MIDDLE_LOW,
-        "cube": CUBE, "log2": LOG2, "single_log2": SINGLE_LOG2, "single_exp2": SINGLE_EXP2,
+        "cube": CUBE, "log2": LOG2, "single_inverse": SINGLE_INVERSE, "single_log2": SINGLE_LOG2,
+        "single_exp2": SINGLE_EXP2,
     }  # fmt: skip
     texts = {f"tg_eight_{name}": _table(f"tg_eight_{name}", numbers) for name, numbers in tables.items()}
     texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL} | avx512_single.functions()

@@ -120,15 +120,21 @@ _SOFTPLUS = """float tg_own_softplus(float x)
 {
     return tg_maximum_f32(x, 0) + tg_own_log1p(tg_own_exp(-fabsf(x)));
 }"""
+_LOGADDEXP = """float tg_own_logaddexp(float a, float b)
+{
+    const float more = tg_own_log1p(tg_own_exp(-fabsf(a - b)));
+    return a == b ? a + 0.6931472f : tg_maximum_f32(a, b) + more;
+}"""
 FUNCTIONS = {
     "fma": _FMA, "bits": _BITS, "of_bits": _OF_BITS, "two_to": _TWO_TO, "expm1_small": _EXPM1_SMALL,
     "exp_inside": _EXP_INSIDE, "exp": _EXP, "expm1": _EXPM1, "tanh": _TANH, "sigmoid": _SIGMOID,
     "log_small": _LOG_SMALL, "log_sum": _LOG_SUM, "log1p": _LOG1P, "softplus": _SOFTPLUS, "acosh": _ACOSH,
+    "logaddexp": _LOGADDEXP,
 }  # fmt: skip
 # A loop with many of them gains nothing over calls of the library, and each takes the compiler a few milliseconds.
-MANY, MANY_IN_ALL = 8, 64
-OWN = ("exp", "expm1", "log1p", "tanh", "acosh", "sigmoid", "softplus")  # as the op table calls them
-_CALL = pattern(r"\b(?:(exp|expm1|log1p|tanh|acosh)f|tg_(sigmoid|softplus)_f32)\(")
+MANY, MANY_IN_ALL = 12, 64
+OWN = ("exp", "expm1", "log1p", "tanh", "acosh", "sigmoid", "softplus", "logaddexp")  # as the op table calls them
+_CALL = pattern(r"\b(?:(exp|expm1|log1p|tanh|acosh)f|tg_(sigmoid|softplus|logaddexp)_f32)\(")
 
 
 def functions(inline: str) -> dict[str, str]:

@@ -254,6 +254,19 @@ _PART = """tg_vector_{N} tg_vector_part_{N}(const {T} *from, tg_mask_{N} take)
     return (tg_vector_{N}){{{half}}};
 #endif
 }}"""
+_PUT_PART = """void tg_vector_put_part_{N}({T} *to, tg_vector_{N} x, tg_mask_{N} take)
+{{
+    if (take[tg_vector_bytes / sizeof({T}) - 1]) *(tg_vector_{N} *)to = x;
+    else {{
+#if defined(__AVX512VL__) && !defined(__clang__)
+        typedef {F} whole __attribute__((vector_size(32)));
+        __builtin_ia32_storeup{S}256_mask(({F} *)to, (whole)x, tg_hits_{N}(take));
+#else
+        for (int u = 0; u < (int)(tg_vector_bytes / sizeof({T})); u++)
+            if (take[u]) to[u] = x[u];
+#endif
+    }}
+}}"""
 _SPREAD_PART = """tg_vector_{N} tg_vector_spread_part_{N}(const {T} *from, int64_t step, tg_mask_{N} take)
 {{
 #ifdef __AVX__
@@ -367,6 +380,7 @@ def _parts(n: str, c: str, mask: str) -> dict[str, str]:
         f"tg_below_{n}": _INLINE + _BELOW.format(lanes=", ".join(lanes), half=", ".join(lanes[:size]), **names),
         f"tg_vector_kept_{n}": _INLINE + _KEPT.format(**names),
         f"tg_vector_part_{n}": _INLINE + _PART.format(half=", ".join(near), **names),
+        f"tg_vector_put_part_{n}": _INLINE + _PUT_PART.format(**names),
         f"tg_vector_spread_part_{n}": _INLINE
         + _SPREAD_PART.format(first=", ".join(each[:size]), second=", ".join(each[size:]), **names),
     }

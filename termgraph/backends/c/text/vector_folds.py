@@ -177,20 +177,30 @@ class CPrinter(VectorLoops):
         Of a known number of elements there are no more vectors than they fill, and nothing is written that never runs.
         """
         dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
+        may_be_few = known is None and begin == "0" and end == self.poly(n.var.extent)
+        if dtype is None and may_be_few and not self.brief and (stored := _vector_dtype(n, writes=True)) is not None:
+            self.few_or_lanes(n, stored, begin, end)
+            return
         if dtype is None or (known is not None and known < WIDEST // _size(dtype)):
             super().reduce_in_lanes(n, begin, end)
             return
         nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * _size(dtype))
         accs = {f: self.names.new("a") for f in n.folds}
-        may_be_few = known is None and begin == "0" and end == self.poly(n.var.extent)
         if may_be_few:
-            for acc in accs.values():
-                self.add(f"{self.d.ctype(dtype)} {acc};")
-            with self.block(f"if ({end} <= {FEW})"):
-                self.few_elements(n, dtype, accs, end)
+            self.few_elements(n, dtype, accs, end)
         with self.block("else") if may_be_few else nullcontext():
             self.whole_vectors(n, dtype, accs, begin, end, nbytes)
             self.add_up_vectors(dtype, accs, nbytes, "" if may_be_few else f"const {self.d.ctype(dtype)} ")
+        for f, acc in accs.items():
+            self.text[f] = acc
+
+    def few_or_lanes(self, n: Reduce, dtype: str, begin: str, end: str) -> None:
+        """Folds in a loop that also writes: many elements as ever, few as vectors that end early."""
+        accs = {f: self.names.new("a") for f in n.folds}
+        self.few_elements(n, dtype, accs, end)
+        with self.block("else"):
+            super().reduce_in_lanes(n, begin, end)
+            self.add(*[f"{acc} = {self.text[f]};" for f, acc in accs.items()])
         for f, acc in accs.items():
             self.text[f] = acc
 
@@ -208,11 +218,14 @@ class CPrinter(VectorLoops):
         They are added up in the same order as more are.
         """
         size, i = _size(dtype), f"i{n.var.level}"
-        self.declare_vectors(accs, FEW * size)
-        with self.each_vector(FEW * size):
-            self.add(f"const int64_t {i} = v * (tg_vector_bytes / {size});")
-            self.advance(n, dtype, accs, self.values_below(n, dtype, end))
-        self.add_up_vectors(dtype, accs, FEW * size)
+        for acc in accs.values():
+            self.add(f"{self.d.ctype(dtype)} {acc};")
+        with self.block(f"if ({end} <= {FEW})"):
+            self.declare_vectors(accs, FEW * size)
+            with self.each_vector(FEW * size):
+                self.add(f"const int64_t {i} = v * (tg_vector_bytes / {size});")
+                self.advance(n, dtype, accs, self.values_below(n, dtype, end))
+            self.add_up_vectors(dtype, accs, FEW * size)
 
     def last_vector(self, n: Reduce, dtype: str, accs: dict[Any, str], base: str, end: str, nbytes: int) -> None:
         """The elements after the last whole vector, for the partial results whose turn it is."""
@@ -228,7 +241,7 @@ class CPrinter(VectorLoops):
     def values_below(self, n: Reduce, dtype: str, end: str) -> dict[Any, str]:
         """The values of the folds, of a vector whose elements may end before it does.
 
-        What is beyond the end is not read, and changes no fold.
+        What is beyond the end is neither read nor written, and changes no fold.
         """
         short, below = SHORT[dtype], self.names.new("m")
         self.add(f"const tg_mask_{short} {below} = tg_below_{short}({end} - i{n.var.level});")
@@ -237,6 +250,11 @@ class CPrinter(VectorLoops):
             kept[f] = self.names.new("x")
             given = f"{names[f.args[0]]}, {below}, {self.d.fold_init(f.op.params['kind'], dtype)}"
             self.add(f"const tg_vector_{short} {kept[f]} = tg_vector_kept_{short}({given});")
+        for x in n.body:
+            if isinstance(x, Write):
+                self.bufs[x.buf] = None
+                at = f"{x.buf.name} + {self.poly(x.offset)}"
+                self.add(f"tg_vector_put_part_{short}({at}, {names[x.value]}, {below});")
         return kept
 
     def whole_vectors(self, n: Reduce, dtype: str, accs: dict[Any, str], begin: str, end: str, nbytes: int) -> None:
@@ -356,8 +374,8 @@ def _width(t: AnyTerm) -> int:
     return min(width, 8)
 
 
-def _vector_dtype(n: Reduce) -> str | None:
-    """The dtype in which the whole body is computed, if vector types can express it."""
+def _vector_dtype(n: Reduce, writes: bool = False) -> str | None:
+    """The dtype in which the whole body is computed, if vector types can express it, with what it writes or without."""
     folded = {f.type.dtype for f in n.folds}
     inside = {t.term.type.dtype for t in n.body if isinstance(t, Let)}
     dtypes = folded | (inside - {"float16"} if folded == {"float32"} else inside)
@@ -371,9 +389,21 @@ def _vector_dtype(n: Reduce) -> str | None:
             if not _is_vector(x, n, known):
                 return None
             known.add(x.term)
+        elif isinstance(x, Write) and writes:
+            if x.value not in known or not _is_put(x, n, dtype):
+                return None
         elif not isinstance(x, Accumulate) or x.fold.args[0] not in known:
             return None
     return dtype
+
+
+def _is_put(x: Write, n: Reduce, dtype: str) -> bool:
+    """Whether a vector is stored side by side, where nothing in the loop is read from."""
+    rest = x.offset.without([n.var])
+    beside = x.offset.coefficient(n.var) is ONE and n.var not in rest.fv
+    places = [place_of(y) for y in n.body if isinstance(y, Let)]
+    apart = all(place is None or place[0] is not x.buf for place in places)
+    return beside and apart and x.mode == "set" and x.buf.dtype == dtype and dtype in ("float64", "float32")
 
 
 def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
