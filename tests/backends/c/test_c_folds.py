@@ -159,3 +159,20 @@ def test_short_rows_are_folded_and_written_in_one_loop(dtype, rng):
         found = f(a, b)
         np.testing.assert_allclose(found[0], np.einsum("bm,bkm->bk", g, b), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(found[1], a[:, :, None] * g[:, None], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_of_rows_beside_zeros_that_are_written(dtype, rng):
+    x, i = T.matrix("x", dtype), T.lvector("i")
+    loss = T.nnet.cross_entropy(x, i)
+    f = tg.function([x, i], tg.grad(loss**2 / 2, x))
+    assert re.search(r"\*\(tg_vector_f\d\d \*\)\(", f.source("c"))
+    for m in [*range(1, 18), 63, 64, 65, 131]:
+        a, at = rng.normal(size=(5, m)).astype(dtype), rng.integers(0, m, 5)
+        p = np.exp(a - a.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        p[np.arange(5), at] -= 1
+        mean = np.mean(np.log(np.exp(a).sum(1)) - a[np.arange(5), at])
+        np.testing.assert_allclose(f(a, at), mean * p / 5, rtol=1e-3, atol=1e-5)
+        a[2, m // 2] = np.nan
+        assert np.isnan(f(a, at)[2]).all()

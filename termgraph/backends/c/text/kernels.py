@@ -53,6 +53,8 @@ from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 from termgraph.progress import kernel_written
 
+FEW_UNITS = 300  # of cost, each a third of a nanosecond: a thousand such iterations last a tenth of a millisecond
+
 
 class Printed(NamedTuple):
     """A kernel that was printed: its function, its buffers in the order of its shape, what an iteration costs."""
@@ -321,7 +323,9 @@ class KernelWriter:
         self.function(name, p, "int64_t begin, int64_t end")
 
     def polling(self, loop: Node, final: bool = False) -> dict[str, str]:
-        """Long loops ask now and then whether to stop; more often where each iteration is a loop itself."""
+        """Long loops ask now and then whether to stop; more often where each iteration is a loop itself, but for short
+        ones of known length: asking takes as long as some of them.
+        """
         if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
         inside = list(walk(loop.body))
@@ -329,7 +333,9 @@ class KernelWriter:
             return {"between": "if (TG_STOP(c->st)) break;"}
         if any(isinstance(n, Call) for n in inside):
             return {"first": "if (TG_STOP(c->st)) break;"}
-        between = 15 if any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) else 1023
+        cost = per_iteration(loop).const
+        long = any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) and (cost is None or cost > FEW_UNITS)
+        between = 15 if long else 1023
         return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
 
     def partial_folds(self, loop: Reduce, p: Printer, alone: bool) -> None:

@@ -19,6 +19,7 @@ from termgraph.backends.c.text import (
     incomplete_gamma,
     log1mexp,
     random_bits,
+    remainders,
 )
 from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
@@ -71,45 +72,6 @@ _FLOAT = {
     "fmax": "{T} tg_fmax_{N}({T} a, {T} b) {{ return a > b || b != b ? a : b; }}",
     "fmin": "{T} tg_fmin_{N}({T} a, {T} b) {{ return a < b || b != b ? a : b; }}",
     "sign": "{T} tg_sign_{N}({T} x) {{ return x != x ? x : ({T})((x > 0) - (x < 0)); }}",
-    # The quotient rounded down is right, or one too large where it was rounded up to a whole number: the remainder is
-    # exact in both cases. Large quotients, of which NumPy loses digits, infinities and zeros are left to fmod.
-    "remainder_by": """_Bool tg_remainder_by_{N}({T} a, {T} b, {T} *q, {T} *r)
-{{
-    *q = floor{S}(a / b);
-    *r = __builtin_fma{S}(-*q, b, a);
-    const _Bool off = *r != 0 && (b < 0) != (*r < 0);
-    *q = off ? *q - 1 : *q;
-    *r = off ? *r + b : *r;
-    return fabs{S}(*q) < ({T})(sizeof({T}) == 8 ? 0x1p50 : 0x1p21) && *r == *r;
-}}""",
-    "mod": """{T} tg_mod_{N}({T} a, {T} b)
-{{
-    {T} q, r;
-    if (tg_remainder_by_{N}(a, b, &q, &r)) return r == 0 ? copysign{S}(0, b) : r;
-    r = fmod{S}(a, b);
-    if (b == 0) return r;
-    return r == 0 ? copysign{S}(0, b) : (b < 0) != (r < 0) ? r + b : r;
-}}""",
-    "floordiv": """{T} tg_floordiv_{N}({T} a, {T} b)
-{{
-    {T} q, r;
-    if (tg_remainder_by_{N}(a, b, &q, &r)) return q;
-    if (b == 0) return a / b;
-    r = fmod{S}(a, b), q = (a - r) / b;
-    if (r != 0 && (b < 0) != (r < 0)) q -= 1;
-    if (q == 0) return copysign{S}(0, a / b);
-    {T} f = floor{S}(q);
-    return q - f > ({T})0.5 ? f + 1 : f;
-}}""",
-    # Cut off, the quotient is right or one too large, as above; if too large, the remainder has the other sign.
-    "fmod": """{T} tg_fmod_{N}({T} a, {T} b)
-{{
-    const {T} q = trunc{S}(a / b);
-    {T} r = __builtin_fma{S}(-q, b, a);
-    if (!(fabs{S}(q) < ({T})(sizeof({T}) == 8 ? 0x1p50 : 0x1p21)) || r != r) return fmod{S}(a, b);
-    r = r != 0 && (r < 0) != (a < 0) ? r + copysign{S}(b, a) : r;
-    return copysign{S}(r, a);
-}}""",
     # The numbers of a sign follow each other as their bits do, read as whole numbers.
     "nextafter": """{T} tg_nextafter_{N}({T} a, {T} b)
 {{
@@ -379,6 +341,7 @@ _FIXED = {
     **gammas.functions(_INLINE),
     **incomplete_gamma.functions(_INLINE),
     **log1mexp.functions(_INLINE),
+    **remainders.functions(_INLINE),
     **avx512.functions(),
 }
 _WORD = pattern(r"[A-Za-z_]\w*")

@@ -23,6 +23,7 @@ from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce, Writ
 from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
+from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, switch
 
 if TYPE_CHECKING:
@@ -178,7 +179,10 @@ class CPrinter(VectorLoops):
         """
         dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
         may_be_few = known is None and begin == "0" and end == self.poly(n.var.extent)
-        if dtype is None and may_be_few and not self.brief and (stored := _vector_dtype(n, writes=True)) is not None:
+        stored = _vector_dtype(n, writes=True) if dtype is None and not self.brief else None
+        if stored is not None and any(f.op.params["kind"] in COMPARED for f in n.folds):
+            dtype = stored  # of comparisons that NaN win the compiler makes longer loops
+        elif stored is not None and may_be_few:
             self.few_or_lanes(n, stored, begin, end)
             return
         if dtype is None or (known is not None and known < WIDEST // _size(dtype)):
@@ -250,12 +254,18 @@ class CPrinter(VectorLoops):
             kept[f] = self.names.new("x")
             given = f"{names[f.args[0]]}, {below}, {self.d.fold_init(f.op.params['kind'], dtype)}"
             self.add(f"const tg_vector_{short} {kept[f]} = tg_vector_kept_{short}({given});")
+        self.put_vectors(n, short, names, below)
+        return kept
+
+    def put_vectors(self, n: Reduce, short: str, names: dict[Any, str], below: str = "") -> None:
+        """What is written of one vector of elements; with a mask only those that are `below` the end."""
         for x in n.body:
             if isinstance(x, Write):
                 self.bufs[x.buf] = None
                 at = f"{x.buf.name} + {self.poly(x.offset)}"
-                self.add(f"tg_vector_put_part_{short}({at}, {names[x.value]}, {below});")
-        return kept
+                value = names.get(x.value) or f"(tg_vector_{short}){{0}} + {self.ref(x.value)}"
+                part = f"tg_vector_put_part_{short}({at}, {value}, {below});"
+                self.add(part if below else f"*(tg_vector_{short} *)({at}) = {value};")
 
     def whole_vectors(self, n: Reduce, dtype: str, accs: dict[Any, str], begin: str, end: str, nbytes: int) -> None:
         """The partial results of all elements."""
@@ -296,6 +306,7 @@ class CPrinter(VectorLoops):
     def vector_steps(self, n: Reduce, dtype: str, accs: dict[Any, str]) -> None:
         """The body for one vector of elements."""
         names = self.vector_values(n, dtype)
+        self.put_vectors(n, SHORT[dtype], names)
         self.advance(n, dtype, accs, {f: names[f.args[0]] for f in n.folds})
 
     def vector_values(self, n: Reduce, dtype: str, below: str = "") -> dict[Any, str]:
@@ -390,7 +401,7 @@ def _vector_dtype(n: Reduce, writes: bool = False) -> str | None:
                 return None
             known.add(x.term)
         elif isinstance(x, Write) and writes:
-            if x.value not in known or not _is_put(x, n, dtype):
+            if not (x.value in known or x.value.op is CONST) or not _is_put(x, n, dtype):
                 return None
         elif not isinstance(x, Accumulate) or x.fold.args[0] not in known:
             return None
