@@ -255,8 +255,9 @@ op("interp", "x:u[n] e:s[m] v:f[m]", "T.interp(x, e, v)", family="vector", torch
 op("bincount", "i:i[n]<m", "T.bincount(i)", family="vector", dtypes=INT, jax="jnp.bincount(i, length=m)")
 op("bincount (weights)", "i:i[n]<m x:f[n]", "T.bincount(i, x)", family="vector", jax="jnp.bincount(i, x, length=m)")
 op("unique", "x:i[n]<k", "T.unique(x)", family="vector", dtypes=INT, jax=None)
+op("unique_values", "x:i[n]<k", numpy="np.sort(np.unique_values(x))", family="vector", dtypes=INT, jax=None, torch=None)
 op(
-    "unique_values unique_counts unique_inverse unique_all",
+    "unique_counts unique_inverse unique_all",
     "x:i[n]<k",
     family="vector",
     dtypes=INT,
