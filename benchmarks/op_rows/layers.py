@@ -22,7 +22,7 @@ L = {"numpy": None, "jax": None, "grad": True}
 net("celu hardshrink softshrink tanhshrink", torch="F.PLAIN(x)", **L)
 net("threshold", "x", "T.nnet.threshold(x, 0.1, 20.0)", torch="F.threshold(x, 0.1, 20.0)", **L)
 net("prelu", "x h:f[m]", torch="F.prelu(x, h)", **L)
-net("normalize", "x", torch="F.normalize(x)", **L)
+net("normalize", "x", torch="F.normalize(x)", unlike=True, **L)  # the cost is the number of rows
 net("pairwise_distance", "x y", torch="F.pairwise_distance(x, y)", **L)
 net("embedding", "i:i[n]<m x:f[m,k]", torch="F.embedding(i, x)", **L)
 net("gaussian_nll_loss", "x y z:q[n,m]", torch="F.gaussian_nll_loss(x, y, z)", **L)

@@ -90,8 +90,11 @@ static inline __attribute__((always_inline)) {T} tg_{WHAT}_{N}({T} a, {T} b)
 }}
 #ifdef TG_REST_VECTORS
 TG_REST_VARIANT({WHAT}, {T}, {N}, int{W}_t, b, {B})
-TG_REST_VARIANT({WHAT}, {T}, {N}, int{W}_t, c, {D})
+#ifdef __AVX2__
 TG_REST_VARIANT({WHAT}, {T}, {N}, int{W}_t, d, {D})
+#else
+TG_REST_VARIANT({WHAT}, {T}, {N}, int{W}_t, c, {D})
+#endif
 #ifdef __AVX512F__
 TG_REST_VARIANT({WHAT}, {T}, {N}, int{W}_t, e, {E})
 #endif
