@@ -124,7 +124,8 @@ def _twice_reversed(t: Term, tangents: Sequence[Any], several: bool, read: Colle
         raise next(iter(run.refused.values()))
     found = [run.gradients.get(id(u)) if u.op is INPUT else None for u in cotangents]
     there = [g for g in found if g is not None]
-    clean = iter(substitute(there, dict(zip(cotangents, results))))
+    # zeros that stand for unread results stay: they may be numbers that the tangent is made of
+    clean = iter(substitute(there, {u: y for u, y in zip(cotangents, results) if u.op is INPUT}))
     out = [None if g is None else next(clean) for g in found]
     return out if several else out[0]
 

@@ -167,3 +167,20 @@ def test_compiled_parts_around_lapack(rng):
     compiled = tg.function([a, b], gradient, mode=tg.Mode(linker="auto"))(*values)
     for got, want in zip(compiled, tg.function([a, b], gradient)(*values)):
         np.testing.assert_allclose(got, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: T.linalg.lstsq(T.eye(3) * 2 + T.outer(x, T.sin(x)), T.constant([1.0, 2.0, 3.0]))[0],
+        lambda x: T.linalg.slogdet(T.diag(T.maximum(x, 0.0) + 1.0) + T.outer(x, x))[1] * T.ones((3,)),
+        lambda x: T.linalg.slogdet(T.eye(3) * 2 + T.where(T.outer(x, x) > 0, T.outer(x, x), 0.0))[1] * x,
+    ],
+    ids=["rank", "sign", "sign in a choice"],
+)
+def test_results_that_are_not_read_take_no_numbers_place_in_forward_derivatives(make, rng):
+    x, v = T.dvectors("x", "v")
+    y = make(x)
+    f = tg.function([x, v], [tg.Rop(y, x, v), tg.jacobian(y, x) @ v])
+    found, expected = f(rng.uniform(0.5, 2, size=3), rng.normal(size=3))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
