@@ -16,6 +16,7 @@ from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_not
 from termgraph.backends.cuda.run.executor import Executable
+from termgraph.backends.cuda.text.prelude import needed
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import elementwise as ew
@@ -302,3 +303,17 @@ def test_one_element_is_there_before_it_is_overwritten(n):
         for k, expected in enumerate(want):
             (got,) = Executable(program([x, y, at], [outputs[k]]), device)(*values)
             np.testing.assert_array_equal(np.asarray(got), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_remainders_are_numpys_and_their_text_is_the_devices(rng, dtype):
+    text = needed("tg_mod_f32 tg_mod_f64 tg_fmod_f32 tg_fmod_f64 tg_floordiv_f32 tg_floordiv_f64")
+    assert not re.search(r"\bstatic\b", text) and text.count("__device__") == 20
+    x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+    a, b = (rng.normal(size=500) * 10.0 ** rng.integers(-9, 9, 500) for _ in "xy")
+    a, b = a.astype(dtype), np.append(b[:-3], [0.0, np.inf, np.nan]).astype(dtype)
+    with tg.config.change_flags(linker="cuda"), emulation():
+        found = tg.function([x, y], [x % y, x // y, T.fmod(x, y)])(a, b)
+    with np.errstate(all="ignore"):
+        for got, want in zip(found, (np.mod(a, b), np.floor_divide(a, b), np.fmod(a, b)), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)

@@ -58,8 +58,8 @@ _RARE = {
 }}""",
     "fmod": "{T} tg_fmod_rare_{N}({T} a, {T} b) {{ return fmod{S}(a, b); }}",
 }
-# Hidden and weak: objects that are linked together may both hold them.
-_VARIANT = """#if defined(__x86_64__) && defined(__FMA__) && !defined(__clang__)
+# Hidden and weak: objects that are linked together may both hold them. Kernels for a GPU, which are C++, have none.
+_VARIANT = """#if defined(__x86_64__) && defined(__FMA__) && !defined(__clang__) && !defined(__cplusplus)
 #define TG_REST_VECTORS
 #define TG_REST_HIDDEN __attribute__((weak, visibility("hidden")))
 #define TG_REST_VARIANT(what, type, kind, bits, letter, n) \\
@@ -109,6 +109,6 @@ def functions(inline: str) -> dict[str, str]:
         out[f"tg_remainder_by_{name}"] = inline + _DOWN.format(**words)
         for what, text in _QUICK.items():
             out[f"tg_{what}_quick_{name}"] = inline + text.format(**words)
-            out[f"tg_{what}_rare_{name}"] = "__attribute__((noinline, cold)) static " + _RARE[what].format(**words)
+            out[f"tg_{what}_rare_{name}"] = inline + _RARE[what].format(**words)
             out[f"tg_{what}_{name}"] = _FUNCTION.format(WHAT=what, **words)
     return out
