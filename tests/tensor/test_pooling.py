@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import vector_bytes
 from termgraph.terms.evaluate import evaluate
-from termgraph.terms.ops.pooling import pool_sum_grad
+from termgraph.terms.ops.pooling import pool, pool_max_grad, pool_sum_grad
 
 PLAIN = tg.Mode(linker="py", optimizer="None")
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -219,6 +220,27 @@ def test_gradients_of_many_small_planes(rng, dtype):
     assert len(found) > 100
     for got, wanted in zip(found, expected):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_maxima_go_down_planes_in_strips(rng, dtype):
+    """Strips that are whole, cut, one or many; small planes; NaN; the last plane, behind which nothing is written."""
+    x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
+    texts = set()
+    for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (2, 4, 1)):
+        how = {"size": (k, k), "stride": (s, s), "pad": (p, p), "ignore_border": True}
+        outputs = [pool(x, kind="max", **how), pool_max_grad(x, y, g, **how)]
+        f = tg.function([x, y, g], outputs, mode=tg.Mode(linker="c"))
+        texts.add("_strips(" in f.source("c"))
+        plain = tg.function([x, y, g], outputs, mode=PLAIN)
+        for planes, h, w in ((1, 7, 7), (33, 7, 7), (3, 16, 16), (2, 9, 37), (1, 5, 64), (2, 40, 3)):
+            value = rng.integers(0, 9, (planes, h, w)).astype(dtype)
+            value[-1, 2, 1] = np.nan
+            shape = [planes, *[(n + 2 * p - k) // s + 1 for n in (h, w)]]
+            most = f(value, np.zeros(shape, dtype), np.zeros(shape, dtype))[0]
+            cotangent = rng.integers(1, 99, shape).astype(dtype)
+            np.testing.assert_array_equal(f(value, most, cotangent)[1], plain(value, most, cotangent)[1])
+    assert texts == {vector_bytes() == 64}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.c.build.compilers import vector_bytes
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.pooling_gradients import gradient, lanes
 from termgraph.terms.dtypes import lowest
@@ -60,7 +61,7 @@ def _function(kind: str, short: str, k: int, s: int) -> str:
     dtype = LONG[short]
     size = np.dtype(dtype).itemsize
     if kind.endswith("grad"):
-        out = gradient(kind == "max_grad", size, k, s)
+        out = gradient(kind == "max_grad", size, k, s, dtype[0] == "f" and vector_bytes() == 64)
     else:
         out = "\n".join([lanes(size), _more(kind, dtype), _forward(kind, dtype, k, s)])
     named = {

@@ -9,13 +9,18 @@ three dimensions; missing ones are 1. Pure text.
 
 from __future__ import annotations
 
+from termgraph.backends.c.text import pooling_strips
+
 FEW = 3  # strides that a window reaches over, rows of windows over an element, elements of a window: written out
 VECTORS = (("#ifdef __AVX512F__", 64), ("#elif defined(__AVX__)", 32), ("#else", 16))  # bytes of one
 PLANE = 8192  # numbers in the lines of a plane that is taken as one: they stay in a second-level cache
 
 
-def gradient(compared: bool, size: int, k: int, s: int) -> str:
-    """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I`, an integer as long, are left open."""
+def gradient(compared: bool, size: int, k: int, s: int, masked: bool = False) -> str:
+    """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I`, an integer as long, are left open.
+
+    `masked` says that these are floats and vectors have 64 bytes, of which masks choose lanes.
+    """
     whole, partial = max(k // s, 1), k > s and k % s  # strides of a window, and whether a part of one is left
     shifts = whole + bool(partial)
     pieces = {
@@ -30,7 +35,9 @@ def gradient(compared: bool, size: int, k: int, s: int) -> str:
         "$LEFT": LEFT if partial else "",
         "$WHOLE": str(whole), "$FROM": "from" if compared else "0", "$G": "2" if compared else "0",
     }  # fmt: skip
-    if compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
+    if compared and masked and pooling_strips.fits(k, s):
+        pieces |= {"$PLANES": pooling_strips.functions(size, k, s), "$TRY": pooling_strips.attempt(s)}
+    elif compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
         pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
     elif compared and (k - 1) // s + 1 <= FEW:
         pieces |= {"$PLANES": f"{GATHERED_PLANES.strip()}\n{SPREAD_PLANES.strip()}"}

@@ -1,0 +1,199 @@
+"""C text of the gradient of maxima with vectors of 64 bytes, whose lanes masks choose: strips of planes, small planes.
+
+A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
+registers, so that nothing is stored but the result. Where all windows of a plane are one vector, each vector of
+elements picks its own windows from it. Pure text.
+"""
+
+from __future__ import annotations
+
+SIDE = 3  # windows over an element in each direction, up to which their maxima and cotangents fit the registers
+STRIDES = (1, 2, 4)  # which divide the lanes: windows lie alike over all strips
+NEEDED = "loadu$P512_mask storeu$P512_mask cmp$P512_mask add$P512_mask mova$P512_mask permvar$F512_mask"
+
+
+def fits(k: int, s: int) -> bool:
+    """Whether there is a text for windows of k that move by s."""
+    return s in STRIDES and (k - 1) // s + 1 <= SIDE
+
+
+def functions(size: int, k: int, s: int) -> str:
+    """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I` are left open."""
+    side = (k - 1) // s + 1
+    out = "\n".join([MASKED.strip(), STRIPS.strip(), *([SMALL.strip()] if s > 1 else []), "#endif", "#endif"])
+    pieces = {
+        "$FIRST": " ".join(f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)) if s > 1 else "",
+        "$TO": ", ".join(f"to{c} = {{0}}" for c in range(side)),
+        "$IN": ", ".join(f"in{c} = at[{c + 2}]" for c in range(side)),
+        "$ZERO": ", ".join(f"{a}{t}{c} = {{0}}" for a in "yg" for t in range(side) for c in range(side)),
+        "$DOWN": _down(side),
+        "$NONE": " = ".join(f"g0{c}" for c in range(side)),
+        "$READ": _read(side, s),
+        "$ROWS": "\n".join(_row(k, s, v, side) for v in range(s)),
+        "$SLOTS": "\n".join(_slot(q) for q in range(side * side)),
+        "$BUILTINS": " \\\n    && ".join(f"__has_builtin(__builtin_ia32_{name})" for name in NEEDED.split()),
+    }
+    pieces["$INDICES"] = f"    tg_pool_index_$N {pieces['$TO']};\n" if s > 1 else ""
+    pieces["$EACH_LANE"] = f"    for (int64_t e = 0; e < LANES; e++) {{ {pieces['$FIRST']} }}\n" if s > 1 else ""
+    for name in ("$INDICES", "$EACH_LANE", *pieces):
+        out = out.replace(name, pieces[name])
+    letters = {4: ("ps", "sf", "int"), 8: ("pd", "df", "long long")}[size]
+    for name, text in zip(("$P", "$F", "$L"), letters):
+        out = out.replace(name, text)
+    return out
+
+
+def _down(side: int) -> str:
+    """The rows of windows that were read before are one further away."""
+    moves = [f"{a}{t}{c} = {a}{t - 1}{c};" for t in range(side - 1, 0, -1) for a in "yg" for c in range(side)]
+    return " ".join(moves)
+
+
+def _read(side: int, s: int) -> str:
+    """A row of windows at the places of the elements they lie over."""
+    if s == 1:
+        each = [f"{a}0{c} = TG_POOL_LOAD_$N({a} + q - {c}, in{c});" for c in range(side) for a in "yg"]
+        return " ".join(each)
+    each = [f"y0{c} = __builtin_shuffle(yq, to{c}), g0{c} = TG_POOL_PICK_$N(gq, to{c}, in{c});" for c in range(side)]
+    read = [f"const tg_pool_lanes_$N {a}q = TG_POOL_LOAD_$N({a} + q, at[1]);" for a in "yg"]
+    return " ".join([*read, *each])
+
+
+def _row(k: int, s: int, v: int, side: int) -> str:
+    """The row of elements that is number v over a row of windows."""
+    over = [f"{t}{c}" for t in range(side) if v + t * s < k for c in range(side)]
+    sums = [f"sum = TG_POOL_ADD_$N(sum, g{a}, TG_POOL_SAME_$N(v, y{a}, -1));" for a in over]
+    if over:
+        sums[0] = f"sum = TG_POOL_ONLY_$N(g{over[0]}, TG_POOL_SAME_$N(v, y{over[0]}, -1));"
+    text = "\n".join([" " * 20 + line for line in sums or ["sum = (tg_pool_lanes_$N){0}, (void)v;"]])
+    return ROW.strip("\n").replace("$SUMS", text).replace("$V", str(v))
+
+
+def _slot(q: int) -> str:
+    """What a vector of elements gets from one of the windows over each."""
+    picked = f"z = i * SLOTS + {q}, same = TG_POOL_SAME_$N(v, __builtin_shuffle(yq, to[z]), in[z])"
+    value = "__builtin_shuffle(gq, to[z])"
+    value = f"TG_POOL_ADD_$N(sum, {value}, same)" if q else f"TG_POOL_ONLY_$N({value}, same)"
+    return f"            {picked};\n            sum = {value};"
+
+
+MASKED = """
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && defined(__has_builtin)
+#if $BUILTINS
+#define TG_POOL_STRIPS_$N /* lanes are chosen by masks */
+#ifndef TG_POOL_LOAD_$N
+typedef $L tg_pool_index_$N __attribute__((vector_size(64), aligned(sizeof($T))));
+#define TG_POOL_LOAD_$N(at, k) ((tg_pool_lanes_$N)__builtin_ia32_loadu$P512_mask(at, (tg_pool_lanes_$N){0}, k))
+#define TG_POOL_STORE_$N(at, x, k) __builtin_ia32_storeu$P512_mask(at, x, k)
+#define TG_POOL_SAME_$N(x, y, k) __builtin_ia32_cmp$P512_mask(x, y, 0, k, 4)
+#define TG_POOL_ADD_$N(x, y, k) ((tg_pool_lanes_$N)__builtin_ia32_add$P512_mask(x, y, x, k, 4))
+#define TG_POOL_ONLY_$N(x, k) ((tg_pool_lanes_$N)__builtin_ia32_mova$P512_mask(x, (tg_pool_lanes_$N){0}, k))
+#define TG_POOL_PICK_$N(x, at, k) ((tg_pool_lanes_$N)__builtin_ia32_permvar$F512_mask(x, at, (tg_pool_lanes_$N){0}, k))
+#endif
+"""
+STRIPS = """
+/* Planes without gaps in strips of columns, each from its first row to its last. What a row's last vector writes behind
+   it is written again, but in strips beside others and in the last plane, where it is masked. */
+static int
+$NAME_strips(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+             const int64_t *p)
+{
+    enum { LANES = TG_POOL_LANES_$N, SIDE = ($K - 1) / $S + 1, EACH = SIDE + 2 };
+    const int64_t h = n[1], w = n[2], oh = m[1], ow = m[2], tall = (h + p[1] + $S - 1) / $S;
+    /* Of a strip: its columns, the windows that are read, the columns that the window c before the last lies over. */
+    uint16_t *const masks = calloc((w + LANES - 1) / LANES * EACH, sizeof *masks);
+    if (!masks) return 1;
+    for (int64_t j = 0; j < w; j++) {
+        uint16_t *const at = masks + j / LANES * EACH;
+        const int64_t e = j % LANES, r = j + p[2];
+        at[0] |= 1u << e;
+        for (int64_t c = 0; c < SIDE; c++) {
+            const int64_t a = r / $S - c, first = (j - e + p[2]) / $S - (SIDE - 1);
+            if (a >= 0 && a < ow && r < a * $S + $K) at[2 + c] |= 1u << e, at[1] |= 1u << (a - first) % LANES;
+        }
+    }
+$INDICES$EACH_LANE    for (; count > 0; count--, x += h * w, out += h * w, y += oh * ow, g += oh * ow)
+        for (int64_t j = 0; j < w; j += LANES) {
+            const uint16_t *const at = masks + j / LANES * EACH;
+            const int cut = w - j >= LANES ? 0 : count == 1 ? 2 : j > 0; /* what is masked: the result, all */
+            const uint16_t over = at[0], $IN;
+            int64_t i = j, q = $S == 1 ? j + p[2] : (j + p[2]) / $S - (SIDE - 1);
+            tg_pool_lanes_$N sum, $ZERO;
+            for (int64_t b = 0; b < tall; b++) {
+                $DOWN
+                if (b < oh) {
+                    $READ
+                    q += ow;
+                } else $NONE = (tg_pool_lanes_$N){0};
+$ROWS
+            }
+        }
+    free(masks);
+    return 0;
+}
+"""
+ROW = """
+                if (b * $S + $V >= p[1] && b * $S + $V - p[1] < h) {
+                    const tg_pool_lanes_$N v = cut == 2 ? TG_POOL_LOAD_$N(x + i, over) : TG_POOL_AT_$N(x + i);
+$SUMS
+                    if (cut) TG_POOL_STORE_$N(out + i, sum, over);
+                    else TG_POOL_AT_$N(out + i) = sum;
+                    i += w;
+                }
+"""
+SMALL = """
+/* Small planes without gaps, each as one row: all windows are one vector, from which elements pick theirs. */
+static int
+$NAME_small(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+            const int64_t *p)
+{
+    enum { LANES = TG_POOL_LANES_$N, SIDE = ($K - 1) / $S + 1, SLOTS = SIDE * SIDE };
+    const int64_t w = n[2], size = n[1] * w, windows = m[1] * m[2], vectors = (size + LANES - 1) / LANES;
+    char *const room = calloc(vectors * SLOTS + 1, sizeof(tg_pool_index_$N) + sizeof(uint16_t));
+    if (!room) return 1;
+    tg_pool_index_$N *const to = (void *)(room + (-(uintptr_t)room & 63)); /* no vector in two lines of the cache */
+    uint16_t *const in = (uint16_t *)(to + vectors * SLOTS);
+    for (int64_t j = 0; j < size * SLOTS; j++) {
+        const int64_t q = j % SLOTS, e = j / SLOTS, r = e / w + p[1], c = e % w + p[2];
+        const int64_t b = r / $S - q / SIDE, a = c / $S - q % SIDE, z = e / LANES * SLOTS + q;
+        if (b >= 0 && b < m[1] && r < b * $S + $K && a >= 0 && a < m[2] && c < a * $S + $K)
+            to[z][e % LANES] = b * m[2] + a, in[z] |= 1u << e % LANES;
+    }
+    const unsigned all = (1u << LANES) - 1, tail = size % LANES ? (1u << size % LANES) - 1 : all;
+    const unsigned each = windows < LANES ? (1u << windows) - 1 : all;
+    for (; count > 0; count--, x += size, y += windows, g += windows, out += size) {
+        const tg_pool_lanes_$N yq = TG_POOL_LOAD_$N(y, each), gq = TG_POOL_LOAD_$N(g, each);
+        for (int64_t i = 0; i < vectors; i++) {
+            const int cut = count == 1 && i + 1 == vectors;
+            const tg_pool_lanes_$N v = cut ? TG_POOL_LOAD_$N(x + i * LANES, tail) : TG_POOL_AT_$N(x + i * LANES);
+            tg_pool_lanes_$N sum;
+            int64_t z;
+            unsigned same;
+$SLOTS
+            if (cut) TG_POOL_STORE_$N(out + i * LANES, sum, tail);
+            else TG_POOL_AT_$N(out + i * LANES) = sum;
+        }
+    }
+    free(room);
+    return 0;
+}
+"""
+TRY = """
+#ifdef TG_POOL_STRIPS_$N
+    if (x_end > x && y_end > y && g_end > g && out_end > out && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S
+        && n[1] * w >= LANES) {
+$SMALL        return $NAME_strips(count, x, y, g, out, n, m, p);
+    }
+#endif
+"""
+TRY_SMALL = """\
+        if (m[1] * ow <= LANES && n[1] * w <= 8 * LANES) return $NAME_small(count, x, y, g, out, n, m, p);
+"""
+
+
+def attempt(s: int) -> str:
+    """The text that calls them where the arrays are made so."""
+    return TRY.strip().replace("$SMALL", TRY_SMALL if s > 1 else "")
+
+
+__all__ = ["attempt", "fits", "functions"]
