@@ -223,15 +223,16 @@ def test_gradients_of_many_small_planes(rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_gradients_of_maxima_go_down_planes_in_strips(rng, dtype):
+def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
     """Strips that are whole, cut, one or many; small planes; NaN; the last plane, behind which nothing is written."""
     x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
     texts = set()
     for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (2, 4, 1)):
         how = {"size": (k, k), "stride": (s, s), "pad": (p, p), "ignore_border": True}
-        outputs = [pool(x, kind="max", **how), pool_max_grad(x, y, g, **how)]
+        back = pool_sum_grad(g, *T.shape(x)[1:], **how)
+        outputs = [pool(x, kind="max", **how), pool_max_grad(x, y, g, **how), back]
         f = tg.function([x, y, g], outputs, mode=tg.Mode(linker="c"))
-        texts.add("_strips(" in f.source("c"))
+        texts |= {f"tg_pool_{kind}_grad_f{dtype[5:]}_{k}_{s}_strips(" in f.source("c") for kind in ("max", "sum")}
         plain = tg.function([x, y, g], outputs, mode=PLAIN)
         for planes, h, w in ((1, 7, 7), (33, 7, 7), (3, 16, 16), (2, 9, 37), (1, 5, 64), (2, 40, 3)):
             value = rng.integers(0, 9, (planes, h, w)).astype(dtype)
@@ -239,7 +240,8 @@ def test_gradients_of_maxima_go_down_planes_in_strips(rng, dtype):
             shape = [planes, *[(n + 2 * p - k) // s + 1 for n in (h, w)]]
             most = f(value, np.zeros(shape, dtype), np.zeros(shape, dtype))[0]
             cotangent = rng.integers(1, 99, shape).astype(dtype)
-            np.testing.assert_array_equal(f(value, most, cotangent)[1], plain(value, most, cotangent)[1])
+            for got, wanted in zip(f(value, most, cotangent), plain(value, most, cotangent)):
+                np.testing.assert_array_equal(got, wanted)
     assert texts == {vector_bytes() == 64}
 
 

@@ -35,8 +35,9 @@ def gradient(compared: bool, size: int, k: int, s: int, masked: bool = False) ->
         "$LEFT": LEFT if partial else "",
         "$WHOLE": str(whole), "$FROM": "from" if compared else "0", "$G": "2" if compared else "0",
     }  # fmt: skip
-    if compared and masked and pooling_strips.fits(k, s):
-        pieces |= {"$PLANES": pooling_strips.functions(size, k, s), "$TRY": pooling_strips.attempt(s)}
+    if masked and pooling_strips.fits(k, s):
+        pieces |= {"$PLANES": pooling_strips.functions(compared, size, k, s)}
+        pieces |= {"$TRY": pooling_strips.attempt(compared, s)}
     elif compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
         pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
     elif compared and (k - 1) // s + 1 <= FEW:

@@ -1,4 +1,4 @@
-"""C text of the gradient of maxima with vectors of 64 bytes, whose lanes masks choose: strips of planes, small planes.
+"""C text of the gradients of pooling with vectors of 64 bytes, whose lanes masks choose: strips, small planes.
 
 A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
 registers, so that nothing is stored but the result. Where all windows of a plane are one vector, each vector of
@@ -17,55 +17,66 @@ def fits(k: int, s: int) -> bool:
     return s in STRIDES and (k - 1) // s + 1 <= SIDE
 
 
-def functions(size: int, k: int, s: int) -> str:
+def functions(compared: bool, size: int, k: int, s: int) -> str:
     """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I` are left open."""
     side = (k - 1) // s + 1
-    out = "\n".join([MASKED.strip(), STRIPS.strip(), *([SMALL.strip()] if s > 1 else []), "#endif", "#endif"])
+    small = [SMALL.strip()] if compared and s > 1 else []
+    out = "\n".join([MASKED.strip(), STRIPS.strip(), *small, "#endif", "#endif"])
+    lines = [f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)]
     pieces = {
-        "$FIRST": " ".join(f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)) if s > 1 else "",
-        "$TO": ", ".join(f"to{c} = {{0}}" for c in range(side)),
+        "$LANES": f"    for (int64_t e = 0; e < LANES; e++) {{ {' '.join(lines)} }}\n" if s > 1 else "",
+        "$TO": f"    tg_pool_index_$N {', '.join(f'to{c}' for c in range(side))};\n" if s > 1 else "",
         "$IN": ", ".join(f"in{c} = at[{c + 2}]" for c in range(side)),
-        "$ZERO": ", ".join(f"{a}{t}{c} = {{0}}" for a in "yg" for t in range(side) for c in range(side)),
-        "$DOWN": _down(side),
-        "$NONE": " = ".join(f"g0{c}" for c in range(side)),
-        "$READ": _read(side, s),
-        "$ROWS": "\n".join(_row(k, s, v, side) for v in range(s)),
+        "$ZERO": ", ".join(f"{row} = {{0}}" for t in range(side) for row in _kept(compared, side, t)),
+        "$DOWN": " ".join(
+            f"{old} = {new};"
+            for t in range(side - 1, 0, -1)
+            for old, new in zip(_kept(compared, side, t), _kept(compared, side, t - 1))
+        ),
+        "$NONE": " = ".join(row for row in _kept(compared, side, 0) if row[0] == "g"),
+        "$READ": _read(compared, side, s),
+        "$ROWS": "\n".join(_row(compared, k, s, v, side) for v in range(s)),
         "$SLOTS": "\n".join(_slot(q) for q in range(side * side)),
+        "$ARRAYS": "const $T *x, const $T *y, const $T *g, $T *out" if compared else "const $T *g, $T *out",
+        "$NEXT": "x += h * w, y += oh * ow, " if compared else "",
         "$BUILTINS": " \\\n    && ".join(f"__has_builtin(__builtin_ia32_{name})" for name in NEEDED.split()),
     }
-    pieces["$INDICES"] = f"    tg_pool_index_$N {pieces['$TO']};\n" if s > 1 else ""
-    pieces["$EACH_LANE"] = f"    for (int64_t e = 0; e < LANES; e++) {{ {pieces['$FIRST']} }}\n" if s > 1 else ""
-    for name in ("$INDICES", "$EACH_LANE", *pieces):
-        out = out.replace(name, pieces[name])
     letters = {4: ("ps", "sf", "int"), 8: ("pd", "df", "long long")}[size]
-    for name, text in zip(("$P", "$F", "$L"), letters):
+    for name, text in [*pieces.items(), *zip(("$P", "$F", "$L"), letters)]:
         out = out.replace(name, text)
     return out
 
 
-def _down(side: int) -> str:
-    """The rows of windows that were read before are one further away."""
-    moves = [f"{a}{t}{c} = {a}{t - 1}{c};" for t in range(side - 1, 0, -1) for a in "yg" for c in range(side)]
-    return " ".join(moves)
+def _kept(compared: bool, side: int, t: int) -> list[str]:
+    """Of the t-th row of windows before: maxima and cotangents by columns, or the sums of cotangents along the row."""
+    return [f"{a}{t}{c}" for a in "yg" for c in range(side)] if compared else [f"g{t}"]
 
 
-def _read(side: int, s: int) -> str:
+def _read(compared: bool, side: int, s: int) -> str:
     """A row of windows at the places of the elements they lie over."""
+    whole = [f"const tg_pool_lanes_$N {a}q = TG_POOL_LOAD_$N({a} + q, at[1]);" for a in ("yg" if compared else "g")]
+    picked = [f"TG_POOL_PICK_$N(gq, to{c}, in{c})" for c in range(side)]
     if s == 1:
-        each = [f"{a}0{c} = TG_POOL_LOAD_$N({a} + q - {c}, in{c});" for c in range(side) for a in "yg"]
-        return " ".join(each)
-    each = [f"y0{c} = __builtin_shuffle(yq, to{c}), g0{c} = TG_POOL_PICK_$N(gq, to{c}, in{c});" for c in range(side)]
-    read = [f"const tg_pool_lanes_$N {a}q = TG_POOL_LOAD_$N({a} + q, at[1]);" for a in "yg"]
-    return " ".join([*read, *each])
+        whole, picked = [], [f"TG_POOL_LOAD_$N(g + q - {c}, in{c})" for c in range(side)]
+    if not compared:
+        return " ".join([*whole, f"g0 = {' + '.join(picked)};"])
+    most = "TG_POOL_LOAD_$N(y + q - {0}, in{0})" if s == 1 else "__builtin_shuffle(yq, to{0})"
+    return " ".join([*whole, *[f"y0{c} = {most.format(c)}, g0{c} = {g};" for c, g in enumerate(picked)]])
 
 
-def _row(k: int, s: int, v: int, side: int) -> str:
+def _row(compared: bool, k: int, s: int, v: int, side: int) -> str:
     """The row of elements that is number v over a row of windows."""
-    over = [f"{t}{c}" for t in range(side) if v + t * s < k for c in range(side)]
+    rows = [t for t in range(side) if v + t * s < k]
+    over = [f"{t}{c}" for t in rows for c in range(side)]
     sums = [f"sum = TG_POOL_ADD_$N(sum, g{a}, TG_POOL_SAME_$N(v, y{a}, -1));" for a in over]
-    if over:
+    if not rows:
+        sums = ["sum = (tg_pool_lanes_$N){0};"]
+    elif not compared:  # the upper row first, as everywhere
+        sums = [f"sum = {' + '.join(f'g{t}' for t in reversed(rows))};"]
+    else:
         sums[0] = f"sum = TG_POOL_ONLY_$N(g{over[0]}, TG_POOL_SAME_$N(v, y{over[0]}, -1));"
-    text = "\n".join([" " * 20 + line for line in sums or ["sum = (tg_pool_lanes_$N){0}, (void)v;"]])
+    given = [ELEMENTS] if compared and rows else []
+    text = "\n".join([" " * 20 + line for line in [*given, *sums]])
     return ROW.strip("\n").replace("$SUMS", text).replace("$V", str(v))
 
 
@@ -95,8 +106,7 @@ STRIPS = """
 /* Planes without gaps in strips of columns, each from its first row to its last. What a row's last vector writes behind
    it is written again, but in strips beside others and in the last plane, where it is masked. */
 static int
-$NAME_strips(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
-             const int64_t *p)
+$NAME_strips(int64_t count, $ARRAYS, const int64_t *n, const int64_t *m, const int64_t *p)
 {
     enum { LANES = TG_POOL_LANES_$N, SIDE = ($K - 1) / $S + 1, EACH = SIDE + 2 };
     const int64_t h = n[1], w = n[2], oh = m[1], ow = m[2], tall = (h + p[1] + $S - 1) / $S;
@@ -112,7 +122,7 @@ $NAME_strips(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, cons
             if (a >= 0 && a < ow && r < a * $S + $K) at[2 + c] |= 1u << e, at[1] |= 1u << (a - first) % LANES;
         }
     }
-$INDICES$EACH_LANE    for (; count > 0; count--, x += h * w, out += h * w, y += oh * ow, g += oh * ow)
+$TO$LANES    for (; count > 0; count--, $NEXTout += h * w, g += oh * ow)
         for (int64_t j = 0; j < w; j += LANES) {
             const uint16_t *const at = masks + j / LANES * EACH;
             const int cut = w - j >= LANES ? 0 : count == 1 ? 2 : j > 0; /* what is masked: the result, all */
@@ -132,9 +142,9 @@ $ROWS
     return 0;
 }
 """
+ELEMENTS = "const tg_pool_lanes_$N v = cut == 2 ? TG_POOL_LOAD_$N(x + i, over) : TG_POOL_AT_$N(x + i);"
 ROW = """
                 if (b * $S + $V >= p[1] && b * $S + $V - p[1] < h) {
-                    const tg_pool_lanes_$N v = cut == 2 ? TG_POOL_LOAD_$N(x + i, over) : TG_POOL_AT_$N(x + i);
 $SUMS
                     if (cut) TG_POOL_STORE_$N(out + i, sum, over);
                     else TG_POOL_AT_$N(out + i) = sum;
@@ -180,9 +190,8 @@ $SLOTS
 """
 TRY = """
 #ifdef TG_POOL_STRIPS_$N
-    if (x_end > x && y_end > y && g_end > g && out_end > out && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S
-        && n[1] * w >= LANES) {
-$SMALL        return $NAME_strips(count, x, y, g, out, n, m, p);
+    if ($DENSE && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S && n[1] * w >= LANES) {
+$SMALL        return $NAME_strips(count, $GIVEN, n, m, p);
     }
 #endif
 """
@@ -191,9 +200,11 @@ TRY_SMALL = """\
 """
 
 
-def attempt(s: int) -> str:
+def attempt(compared: bool, s: int) -> str:
     """The text that calls them where the arrays are made so."""
-    return TRY.strip().replace("$SMALL", TRY_SMALL if s > 1 else "")
+    given = ["x", "y", "g", "out"] if compared else ["g", "out"]
+    text = TRY.strip().replace("$SMALL", TRY_SMALL if compared and s > 1 else "").replace("$GIVEN", ", ".join(given))
+    return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
 
 
 __all__ = ["attempt", "fits", "functions"]
