@@ -63,6 +63,8 @@ def line(name: str, value: Any) -> str:
     """The stub's line for one public name."""
     if isinstance(value, float):
         return f"{name}: float"
+    if isinstance(value, str):
+        return f"{name}: str"
     if value is None:
         return f"{name}: None"
     if isinstance(value, ModuleType):

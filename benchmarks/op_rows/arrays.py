@@ -49,7 +49,8 @@ op("specify_shape", text="T.specify_shape(x, None, None)", numpy="x", jax="x", t
 op("addbroadcast", "x:f[1,m]", "T.addbroadcast(x, 0)", numpy="x", jax="x", torch="x", **FREE)
 op("patternbroadcast", "x:f[1,m]", "T.patternbroadcast(x, (True, False))", numpy="x", jax="x", torch="x", **FREE)
 op("unbroadcast", "x:f[1,m]", "T.unbroadcast(x, 0)", numpy="x", jax="x", torch="x", **FREE)
-op("as_tensor", text="T.as_tensor(x)", numpy="x", jax="x", torch="x", **FREE)
+op("as_tensor asarray", text="T.NAME(x)", numpy="x", jax="x", torch="x", **FREE)
+op("astype", text="T.astype(x, 'float16')", numpy="x.astype('float16')", jax="x.astype('float16')", torch="x.half()")
 op("assume", text="T.assume(x, positive=True)", numpy="x", jax="x", torch="x", **FREE)
 op(
     "assert_op",

@@ -64,6 +64,7 @@ METHODS_OF = {
 }
 PLAIN = tg.Mode(optimizer="None", linker="py")
 EXAMPLES = Path(__file__).with_name("examples.txt")
+CONSTANTS = (float, str, type(None))
 
 
 class Entry(NamedTuple):
@@ -77,7 +78,7 @@ class Entry(NamedTuple):
     @property
     def doc(self) -> str:
         doc = self.found.doc if isinstance(self.found, Op) else getattr(self.found, "__doc__", None)
-        return inspect.cleandoc(doc or "") if not isinstance(self.found, (float, type(None))) else "A constant."
+        return inspect.cleandoc(doc or "") if not isinstance(self.found, CONSTANTS) else "A constant."
 
     @property
     def summary(self) -> str:
@@ -90,7 +91,7 @@ class Entry(NamedTuple):
         if isinstance(self.found, ElementwiseOp):
             names = ", ".join("xyz"[: self.found.arity]) if self.found.arity else "*xs"
             return f"{self.name}({names})"
-        if isinstance(self.found, (property, float, type(None), Type)) or not callable(self.found):
+        if isinstance(self.found, (property, *CONSTANTS, Type)) or not callable(self.found):
             return self.name
         try:
             text = str(inspect.signature(self.found))
@@ -120,7 +121,7 @@ def entries() -> list[Entry]:
     seen: dict[int, list[Any]] = {}
     for name, found, page in public_names():
         key = id(found)
-        if isinstance(found, (float, type(None))):
+        if isinstance(found, CONSTANTS):
             key = hash(name)
         seen.setdefault(key, [name, found, page, []])
         if seen[key][0] != name:
@@ -186,7 +187,7 @@ SAMPLES = ("[0.25, 0.5]", "[0.5, 0.75]", "[2.0, 3.0]")
 WHOLE = ("[1, 6]", "[3, 2]", "[0, 1]")
 METHODS: dict[str, str] = {
     "astype": "('int64')", "choose": "([5.0, 6.0])", "compress": "([True, False])", "dimshuffle": "('x', 0)", "dot": "(m)",
-    "fill": "(7.0)", "argtopk": "(1)", "topk": "(1)", "repeat": "(2)", "reshape": "((4, 1))", "searchsorted": "(1.5)",
+    "fill": "(7.0)", "to_device": "(None)", "argtopk": "(1)", "topk": "(1)", "repeat": "(2)", "reshape": "((4, 1))", "searchsorted": "(1.5)",
     "take": "([0])", "transfer": "('cpu')", "swapaxes": "(0, 1)", "eval": "()", "take_along_axis": "([0])",
 }  # fmt: skip
 OF_TWO_SPARSE = {"add", "sub", "mul", "multiply"}
@@ -205,6 +206,8 @@ def made_example(entry: Entry) -> str:
         count = entry.found.arity or 2
         samples = WHOLE if short.startswith(("bitwise", "gcd", "lcm", "left", "right", "invert")) else SAMPLES
         return f"{entry.name}({', '.join(samples[:count])})"
+    if isinstance(entry.found, str):
+        return f"T.zeros(2, {entry.name})"
     if prefix == "T.nnet":
         return f"{entry.name}([-1.0, 0.0, 2.0])"
     if prefix == "RandomStream":

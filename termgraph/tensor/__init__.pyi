@@ -15,6 +15,15 @@ from termgraph.tensor.arranging import block as block
 from termgraph.tensor.arranging import packbits as packbits
 from termgraph.tensor.arranging import unpackbits as unpackbits
 from termgraph.tensor.arranging import vander as vander
+from termgraph.tensor.array_api import asarray as asarray
+from termgraph.tensor.array_api import astype as astype
+from termgraph.tensor.array_api import can_cast as can_cast
+from termgraph.tensor.array_api import cumulative_prod as cumulative_prod
+from termgraph.tensor.array_api import cumulative_sum as cumulative_sum
+from termgraph.tensor.array_api import finfo as finfo
+from termgraph.tensor.array_api import iinfo as iinfo
+from termgraph.tensor.array_api import isdtype as isdtype
+from termgraph.tensor.array_api import result_type as result_type
 from termgraph.tensor.assuming import assume as assume
 from termgraph.tensor.checks import Assert as Assert
 from termgraph.tensor.checks import Assert as _Assert
@@ -57,7 +66,6 @@ from termgraph.tensor.creation import zeros_like as zeros_like
 from termgraph.tensor.einstein import einsum as einsum
 from termgraph.tensor.elemwise import angle as angle
 from termgraph.tensor.elemwise import betaln as betaln
-from termgraph.tensor.elemwise import cast as astype
 from termgraph.tensor.elemwise import cast as cast
 from termgraph.tensor.elemwise import clip as clip
 from termgraph.tensor.elemwise import fabs as fabs
@@ -151,17 +159,19 @@ from termgraph.tensor.products import trace as trace
 from termgraph.tensor.products import vdot as vdot
 from termgraph.tensor.products import vecdot as vecdot
 from termgraph.tensor.products import vecmat as vecmat
+from termgraph.tensor.quantiles import nanmedian as nanmedian
+from termgraph.tensor.quantiles import nanpercentile as nanpercentile
+from termgraph.tensor.quantiles import nanquantile as nanquantile
+from termgraph.tensor.quantiles import percentile as percentile
+from termgraph.tensor.quantiles import quantile as quantile
 from termgraph.tensor.reductions import all as all
 from termgraph.tensor.reductions import allclose as allclose
 from termgraph.tensor.reductions import any as any
 from termgraph.tensor.reductions import argmax as argmax
 from termgraph.tensor.reductions import argmin as argmin
-from termgraph.tensor.reductions import average as average
 from termgraph.tensor.reductions import count_nonzero as count_nonzero
 from termgraph.tensor.reductions import cumprod as cumprod
-from termgraph.tensor.reductions import cumprod as cumulative_prod
 from termgraph.tensor.reductions import cumsum as cumsum
-from termgraph.tensor.reductions import cumsum as cumulative_sum
 from termgraph.tensor.reductions import log_softmax as log_softmax
 from termgraph.tensor.reductions import logsumexp as logsumexp
 from termgraph.tensor.reductions import max as amax
@@ -249,14 +259,11 @@ from termgraph.tensor.sorting import unique_all as unique_all
 from termgraph.tensor.sorting import unique_counts as unique_counts
 from termgraph.tensor.sorting import unique_inverse as unique_inverse
 from termgraph.tensor.sorting import unique_values as unique_values
+from termgraph.tensor.statistics import average as average
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
 from termgraph.tensor.statistics import histogram as histogram
-from termgraph.tensor.statistics import nanmedian as nanmedian
-from termgraph.tensor.statistics import nanpercentile as nanpercentile
-from termgraph.tensor.statistics import nanquantile as nanquantile
-from termgraph.tensor.statistics import percentile as percentile
-from termgraph.tensor.statistics import quantile as quantile
+from termgraph.tensor.statistics import histogram_bin_edges as histogram_bin_edges
 from termgraph.tensor.statistics import trapezoid as trapezoid
 from termgraph.tensor.testvalues import get_test_value as get_test_value
 from termgraph.tensor.typed import ArrayLike as ArrayLike
@@ -275,7 +282,6 @@ from termgraph.tensor.windows import kaiser as kaiser
 from termgraph.tensor.windows import unwrap as unwrap
 from termgraph.tensor.wrap import as_tensor as as_tensor
 from termgraph.tensor.wrap import as_tensor as as_tensor_variable
-from termgraph.tensor.wrap import as_tensor as asarray
 from termgraph.tensor.wrap import constant as constant
 from termgraph.terms.ops.elementwise import ElementwiseOp
 from termgraph.terms.types import TensorType as TensorType
@@ -325,6 +331,7 @@ atanh: _Unary
 bcol: _MakesInput
 bcols: _MakesSeveral
 betainc: _Ternary
+bfloat16: str
 bitwise_and: _Nary
 bitwise_count: _Unary
 bitwise_invert: _Unary
@@ -335,6 +342,7 @@ bitwise_right_shift: _Binary
 bitwise_xor: _Nary
 bmatrices: _MakesSeveral
 bmatrix: _MakesInput
+bool: str
 brow: _MakesInput
 brows: _MakesSeveral
 bscalar: _MakesInput
@@ -360,6 +368,8 @@ cmatrix: _MakesInput
 col: _MakesAny
 cols: _MakesSeveral
 complex: _Binary
+complex128: str
+complex64: str
 conj: _Unary
 conjugate: _Unary
 copysign: _Binary
@@ -421,6 +431,9 @@ expm1: _Unary
 fcol: _MakesInput
 fcols: _MakesSeveral
 fix: _Unary
+float16: str
+float32: str
+float64: str
 floor: _Unary
 floor_div: _Binary
 floor_divide: _Binary
@@ -467,6 +480,10 @@ imag: _Unary
 imatrices: _MakesSeveral
 imatrix: _MakesInput
 inf: float
+int16: str
+int32: str
+int64: str
+int8: str
 int_div: _Binary
 invert: _Unary
 irow: _MakesInput
@@ -591,6 +608,10 @@ tensor7s: _MakesSeveral
 true_div: _Binary
 true_divide: _Binary
 trunc: _Unary
+uint16: str
+uint32: str
+uint64: str
+uint8: str
 vector: _MakesAny
 vectors: _MakesSeveral
 wcol: _MakesInput

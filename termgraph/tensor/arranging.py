@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from termgraph.tensor.creation import ones
-from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.padding import pad
-from termgraph.tensor.reductions import cumprod, cumsum
+from termgraph.tensor.reductions import cumprod
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, transpose
-from termgraph.tensor.wrap import as_tensor, as_tensor_variable
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
+from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
@@ -133,11 +132,4 @@ def _weights(bitorder: str) -> TensorVariable:
     return as_tensor((1 << BITS[bitorder]).astype("uint8"))
 
 
-# Names of the array API's standard for what has another one in NumPy's older versions.
-asarray, astype, concat, permute_dims = as_tensor_variable, cast, concatenate, transpose
-cumulative_sum, cumulative_prod = cumsum, cumprod
-bitwise_left_shift, bitwise_right_shift = ew.left_shift, ew.right_shift
-__all__ = [
-    "asarray", "astype", "bitwise_left_shift", "bitwise_right_shift", "block", "concat", "cumulative_prod",
-    "cumulative_sum", "packbits", "permute_dims", "unpackbits", "vander",
-]  # fmt: skip
+__all__ = ["block", "packbits", "unpackbits", "vander"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -28,6 +28,12 @@ def _dtype_or_floatx(dtype: DTypeLike) -> str:
     return dtype_name("floatX" if dtype is None else dtype)
 
 
+def no_device(device: Any) -> None:
+    """What variables say of their device, None, is taken back by functions; devices are chosen when compiling."""
+    if device is not None and device != "cpu":
+        raise ValueError(f"device must be None (or 'cpu'), got {device!r}: a function's `mode` says where it runs")
+
+
 # ---------------------------------------------------------------------- filled arrays
 @on_terms
 def alloc(value: Any, *shape: Any) -> TensorVariable:
@@ -43,63 +49,86 @@ def _filled(value: TensorVariable, shape: list) -> TensorVariable:
 
 
 @on_terms
-def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
     """An array of a shape, filled with a value."""
+    no_device(device)
     return _filled(as_tensor(fill_value, dtype=dtype), as_lengths(shape))
 
 
 @on_terms
-def zeros(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
+def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
     """An array of zeros, of dtype `config.floatX` by default.
+
+    `device`, here and in others, is what a variable's `.device` gives in code for the array API: None.
 
     >>> import termgraph.tensor as T
     >>> T.zeros((2, 3), dtype="int8").type
     TensorType(int8, (2, 3))
     """
-    return full(shape, 0, _dtype_or_floatx(dtype))
+    return full(shape, 0, _dtype_or_floatx(dtype), device=device)
 
 
 @on_terms
-def ones(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
+def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
     """An array of ones, of dtype `config.floatX` by default."""
-    return full(shape, 1, _dtype_or_floatx(dtype))
+    return full(shape, 1, _dtype_or_floatx(dtype), device=device)
 
 
 @on_terms
-def empty(shape: ShapeLike, dtype: DTypeLike = None) -> TensorVariable:
+def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
     """An array whose elements do not matter; here they are zero, so that results can be reproduced."""
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, device=device)
 
 
 @on_terms
-def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
-    """An array of the shape of `x`, filled with a value, of its dtype unless another is given."""
+def full_like(
+    x: TensorLike,
+    fill_value: TensorLike,
+    dtype: DTypeLike = None,
+    *,
+    shape: ShapeLike = None,
+    device: None = None,
+) -> TensorVariable:
+    """An array of the shape of `x`, filled with a value, of its dtype; `dtype` and `shape` give it others."""
+    no_device(device)
     x = as_tensor(x)
-    return _filled(as_tensor(fill_value, dtype=x.type.dtype if dtype is None else dtype), lengths(x))
+    shape = lengths(x) if shape is None else as_lengths(shape)
+    return _filled(as_tensor(fill_value, dtype=x.type.dtype if dtype is None else dtype), shape)
 
 
 @on_terms
-def zeros_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
+def zeros_like(
+    x: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
+) -> TensorVariable:
     """Zeros of the shape and dtype of `x`."""
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype, shape=shape, device=device)
 
 
 @on_terms
-def ones_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
+def ones_like(
+    x: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
+) -> TensorVariable:
     """Ones of the shape and dtype of `x`."""
-    return full_like(x, 1, dtype)
+    return full_like(x, 1, dtype, shape=shape, device=device)
 
 
 @on_terms
-def empty_like(x: TensorLike, dtype: DTypeLike = None) -> TensorVariable:
+def empty_like(
+    x: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
+) -> TensorVariable:
     """An array of the shape and dtype of `x` whose elements do not matter."""
-    return zeros_like(x, dtype)
+    return zeros_like(x, dtype, shape=shape, device=device)
 
 
 # ---------------------------------------------------------------------- ranges
 @on_terms
 def arange(
-    start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DTypeLike = None
+    start: TensorLike,
+    stop: TensorLike | None = None,
+    step: TensorLike = 1,
+    dtype: DTypeLike = None,
+    *,
+    device: None = None,
 ) -> TensorVariable:
     """start, start + step, ... up to but not including stop; `arange(n)` starts at 0.
 
@@ -107,6 +136,7 @@ def arange(
     >>> T.arange(2, 10, 3).type
     TensorType(int64, (3,))
     """
+    no_device(device)
     if stop is None:
         start, stop = 0, start
     parts = (start, stop, step)
@@ -123,6 +153,30 @@ def _weak(value: object) -> Any:
     return as_tensor(value).type.np_dtype
 
 
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int | None = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    retstep: Literal[False] = False,
+    device: None = None,
+) -> TensorVariable: ...
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int | None = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    retstep: Literal[True],
+    device: None = None,
+) -> list[TensorVariable]: ...
 @on_terms
 def linspace(
     start: TensorLike,
@@ -131,8 +185,15 @@ def linspace(
     endpoint: bool = True,
     dtype: DTypeLike = None,
     axis: int = 0,
-) -> TensorVariable:
-    """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis."""
+    *,
+    retstep: bool = False,
+    device: None = None,
+) -> Any:
+    """`num` evenly spaced numbers from start to stop (without stop if `endpoint` is False), along a new axis.
+
+    With `retstep` a list of them and of the distance of neighbours, which is NaN where there are none.
+    """
+    no_device(device)
     bounds = [v if is_plain_number(v) else as_tensor(v).type.np_dtype for v in (start, stop)]  # numbers are weak
     working = promote(*bounds, 1.0).name
     start, stop, num = as_tensor(start), as_tensor(stop), as_length(num, "num")
@@ -149,7 +210,10 @@ def linspace(
     if dtype is not None and kind_of(dtype_name(dtype)) in "iu":
         made = ew.floor(made)
     made = made if dtype is None else to_dtype(made, dtype_name(dtype))
-    return made if rank == 0 else moveaxis(made, 0, normal_axis(axis, rank + 1))
+    made = made if rank == 0 else moveaxis(made, 0, normal_axis(axis, rank + 1))
+    if not retstep:
+        return made
+    return [made, ew.switch(ew.gt(steps, 0), _step(start, stop, steps), np.asarray(np.nan, working))]
 
 
 def _real_dtype(dtype: str) -> str:
@@ -205,8 +269,8 @@ def geomspace(
 
 
 @on_terms
-def meshgrid(*xs: TensorLike, indexing: str = "xy", sparse: bool = False) -> list:
-    """Coordinate arrays of a grid, from vectors of coordinates."""
+def meshgrid(*xs: TensorLike, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list:
+    """Coordinate arrays of a grid, from vectors of coordinates. `copy` makes no difference: nothing changes them."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     vectors = [as_tensor(x) for x in xs]
@@ -227,8 +291,18 @@ def meshgrid(*xs: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
 
 # ---------------------------------------------------------------------- matrices
 @on_terms
-def eye(n: TensorLike, m: int | None = None, k: int | None = 0, dtype: DTypeLike = None) -> TensorVariable:
-    """An n by m matrix (square by default) with ones on the k-th diagonal."""
+def eye(
+    n: TensorLike,
+    m: int | None = None,
+    k: int | None = 0,
+    dtype: DTypeLike = None,
+    *,
+    M: Any = None,
+    device: None = None,
+) -> TensorVariable:
+    """An n by m matrix (square by default) with ones on the k-th diagonal. `M` is NumPy's word for `m`."""
+    no_device(device)
+    m = m if M is None else M
     n = as_length(n, "n")
     m = n if m is None else as_length(m, "m")
     return ops.eye(*length_operands([n, m]), as_tensor(k), dtype=_dtype_or_floatx(dtype))
@@ -253,8 +327,9 @@ def _lower(n: TensorLike, m: int, k: TensorVariable | int) -> TensorVariable:
 
 
 @on_terms
-def tri(n: TensorLike, m: Any = None, k: int = 0, dtype: DTypeLike = None) -> TensorVariable:
-    """An n by m matrix with ones on and below the k-th diagonal."""
+def tri(n: TensorLike, m: Any = None, k: int = 0, dtype: DTypeLike = None, *, M: Any = None) -> TensorVariable:
+    """An n by m matrix with ones on and below the k-th diagonal. `M` is NumPy's word for `m`."""
+    m = m if M is None else M
     n = as_length(n, "n")
     return to_dtype(_lower(n, n if m is None else as_length(m, "m"), k), _dtype_or_floatx(dtype))
 
@@ -308,14 +383,21 @@ def diagflat(v: TensorLike, k: int = 0) -> TensorVariable:
 
 
 @on_terms
-def fill_diagonal(x: TensorLike, value: TensorLike) -> TensorVariable:
-    """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal."""
+def fill_diagonal(x: TensorLike, value: TensorLike, wrap: bool = False) -> TensorVariable:
+    """The matrix with its main diagonal replaced by a number; beyond matrices, elements whose indices are all equal.
+
+    With `wrap` the diagonal of a tall matrix begins again below its end, one row left free.
+    """
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"fill_diagonal needs at least two dimensions, got {x.type}")
     known = {n for n in x.type.shape if n is not None}
     if x.ndim > 2 and len(known) > 1:
         raise ShapeError(f"fill_diagonal: beyond matrices all dimensions must be equally long, got {x.type}")
+    if wrap and x.ndim == 2:
+        rows, columns = arange(length(x, 0)), length(x, 1)
+        places = dimshuffle(rows, 0, "x") * columns + arange(columns)
+        return ew.switch(ew.eq(places % (columns + 1), 0), as_tensor(value, dtype=x.type.dtype), x)
     where = eye(length(x, 0), length(x, 1), dtype="bool")
     for d in range(2, x.ndim):
         index = dimshuffle(arange(length(x, d)), *["x"] * d, 0)

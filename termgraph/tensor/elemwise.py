@@ -36,7 +36,12 @@ ALIASES = {
 
 
 def cast(x: Any, dtype: DTypeLike) -> TensorVariable:
-    """The array converted to another dtype."""
+    """The array converted to another dtype.
+
+    >>> import termgraph.tensor as T
+    >>> T.cast([1.5, -2.5], "int8").eval()
+    array([ 1, -2], dtype=int8)
+    """
     name = dtype_name(dtype)
     if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.type.dtype == name:
         return x
@@ -264,9 +269,12 @@ def _infinite(x: TensorLike, which: float) -> TensorVariable:
 
 @on_terms
 def nan_to_num(
-    x: TensorLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: TensorLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, *, copy: bool = True
 ) -> TensorVariable:
-    """NaN replaced by `nan`, infinities by the largest and smallest finite numbers (or `posinf` and `neginf`)."""
+    """NaN replaced by `nan`, infinities by the largest and smallest finite numbers (or `posinf` and `neginf`).
+
+    `copy` makes no difference: the result is a new array.
+    """
     x = as_tensor(x)
     dtype = x.type.np_dtype
     if dtype.kind == "c":

@@ -22,35 +22,43 @@ from termgraph.tensor.shaping import (
     transpose,
 )
 from termgraph.tensor.wrap import as_tensor, side_by_side
-from termgraph.terms.dtypes import promote
+from termgraph.terms.dtypes import can_cast, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.assume import required
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.ops.sorting import searchsorted
 from termgraph.terms.term import Const
+from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
-def _arrays(xs: TensorLike, name: str) -> list:
-    """The operands as variables of one dtype."""
+def _arrays(xs: TensorLike, name: str, dtype: DTypeLike = None, casting: str = "same_kind") -> list:
+    """The operands as variables of one dtype: their common one, or one that `casting` allows to make of each."""
     if not isinstance(xs, (list, tuple)):
         raise TypeError(f"{name} takes a list or tuple of arrays, got {type(xs).__name__} {xs!r:.60}")
     if not xs:
         raise ValueError(f"{name} needs at least one array")
     arrays = [as_tensor(x) for x in xs]
-    common = promote(*[a.type.np_dtype for a in arrays]).name
+    common = promote(*[a.type.np_dtype for a in arrays]).name if dtype is None else dtype_name(dtype)
+    for i, a in enumerate(arrays):
+        if not can_cast(a.type.dtype, common, casting):
+            raise TypeError(
+                f"{name}: casting={casting!r} makes no {common} of {a.type.dtype}, the dtype of argument {i}"
+            )
     return [to_dtype(a, common) for a in arrays]
 
 
 # ---------------------------------------------------------------------- together
 @on_terms
-def concatenate(arrays: Any, axis: int | None = 0) -> TensorVariable:
+def concatenate(
+    arrays: Any, axis: int | None = 0, *, dtype: DTypeLike = None, casting: str = "same_kind"
+) -> TensorVariable:
     """Arrays concatenated along an existing axis (flattened first if `axis` is None)."""
-    xs = _arrays(arrays, "concatenate")
+    xs = _arrays(arrays, "concatenate", dtype, casting)
     if axis is None:
         xs, axis = [ravel(x) for x in xs], 0
     if xs[0].ndim == 0:
@@ -65,7 +73,9 @@ def join(axis: int, *arrays: TensorLike) -> TensorVariable:
 
 
 @on_terms
-def stack(arrays: TensorLike, axis: AxisLike = 0, *more: Any) -> TensorVariable:
+def stack(
+    arrays: TensorLike, axis: AxisLike = 0, *more: Any, dtype: DTypeLike = None, casting: str = "same_kind"
+) -> TensorVariable:
     """Arrays of one shape put side by side along a new axis.
 
     >>> import termgraph.tensor as T
@@ -74,20 +84,20 @@ def stack(arrays: TensorLike, axis: AxisLike = 0, *more: Any) -> TensorVariable:
     """
     if not isinstance(arrays, (list, tuple)):
         arrays, axis = (arrays, axis, *more), 0  # Theano's stack(a, b, c)
-    xs = _arrays(arrays, "stack")
+    xs = _arrays(arrays, "stack", dtype, casting)
     return side_by_side(xs, normal_axis(axis, xs[0].ndim + 1))
 
 
 @on_terms
-def vstack(arrays: TensorLike) -> TensorVariable:
+def vstack(arrays: TensorLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> TensorVariable:
     """Arrays stacked as rows: along the first axis, vectors being rows."""
-    return concatenate([atleast_2d(x) for x in _arrays(arrays, "vstack")], 0)
+    return concatenate([atleast_2d(x) for x in _arrays(arrays, "vstack", dtype, casting)], 0)
 
 
 @on_terms
-def hstack(arrays: TensorLike) -> TensorVariable:
+def hstack(arrays: TensorLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> TensorVariable:
     """Arrays side by side: along the second axis, vectors along the first."""
-    xs = [atleast_1d(x) for x in _arrays(arrays, "hstack")]
+    xs = [atleast_1d(x) for x in _arrays(arrays, "hstack", dtype, casting)]
     return concatenate(xs, 0 if xs[0].ndim == 1 else 1)
 
 

@@ -16,32 +16,29 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.norms import cond, matrix_norm, norm, vector_norm
 from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vecdot
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import (
     atleast_2d,
     broadcast_to,
     dimshuffle,
     matrix_transpose,
-    moveaxis,
-    ravel,
     squeeze,
 )
-from termgraph.tensor.sorting import sort
+from termgraph.tensor.sorting import argsort, sort
 from termgraph.tensor.tensor_equations import tensorinv, tensorsolve
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
-from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 LinAlgError = np.linalg.LinAlgError
@@ -140,15 +137,25 @@ def inv(a: TensorLike) -> TensorVariable:
 
 
 @on_terms
-def pinv(a: TensorLike, rcond: float | None = None, hermitian: bool = False) -> TensorVariable:
-    """The Moore-Penrose inverse. Singular values below `rcond` times the largest count as 0."""
+def pinv(
+    a: TensorLike, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None
+) -> TensorVariable:
+    """The Moore-Penrose inverse. Singular values below `rcond` (or `rtol`) times the largest count as 0."""
+    if rtol is not None:
+        if rcond is not None:
+            raise ValueError(f"pinv: rcond={rcond} and rtol={rtol} mean the same; give one of them")
+        rcond = rtol
     return ops.pinv(a, rcond=None if rcond is None else float(rcond), hermitian=bool(hermitian))
 
 
 # ---------------------------------------------------------------------- decompositions
 @on_terms
-def cholesky(a: TensorLike, lower: bool = True, on_error: str = "raise") -> TensorVariable:
+def cholesky(
+    a: TensorLike, lower: bool = True, on_error: str = "raise", *, upper: bool | None = None
+) -> TensorVariable:
     """The lower triangular L with L @ conj(L.T) = a, or the upper U with conj(U.T) @ U = a.
+
+    `upper=True` is NumPy's way to write `lower=False`.
 
     A matrix that is not positive definite raises LinAlgError when the function runs. With `on_error="nan"` the result
     is NaN instead, which samplers and line searches take for a step too far.
@@ -159,7 +166,8 @@ def cholesky(a: TensorLike, lower: bool = True, on_error: str = "raise") -> Tens
     array([[nan, nan],
            [nan, nan]])
     """
-    return ops.cholesky(a, lower=bool(lower), on_error=_on_error("cholesky", on_error))
+    lower = bool(lower) if upper is None else not upper
+    return ops.cholesky(a, lower=lower, on_error=_on_error("cholesky", on_error))
 
 
 @overload
@@ -176,9 +184,26 @@ def qr(a: TensorLike, mode: str = "reduced") -> Any:
 
 
 @on_terms
-def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> TensorVariable:
-    """u, s and vh with (u * s) @ vh = a, singular values descending; only s if not `compute_uv`."""
+def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> TensorVariable:
+    """u, s and vh with (u * s) @ vh = a, singular values descending; only s if not `compute_uv`.
+
+    Of a `hermitian` matrix they are made of its eigenvalues and vectors, which is faster.
+    """
+    if hermitian:
+        return _svd_hermitian(as_tensor(a), compute_uv)
     return ops.svd(a, full_matrices=bool(full_matrices)) if compute_uv else ops.svdvals(a)
+
+
+def _svd_hermitian(a: TensorVariable, compute_uv: bool) -> Any:
+    """By eigenvalues: their sizes, descending; their signs go to the vectors on the right."""
+    if not compute_uv:
+        return sort(ew.abs_(ops.eigvalsh(a)), -1)[..., ::-1]
+    w, u = ops.eigh(a)
+    order = argsort(ew.abs_(w), -1)[..., ::-1]
+    w = take_along_axis(w, order, -1)
+    u = take_along_axis(u, order[..., None, :], -1)
+    v = u * cast(ew.switch(ew.lt(w, 0), -1, 1), w.dtype)[..., None, :]
+    return [u, ew.abs_(w), matrix_transpose(ew.conj(v))]
 
 
 @on_terms
@@ -252,116 +277,15 @@ def _all_zero(a: TensorLike) -> Any:
 
 
 @on_terms
-def trace(a: TensorLike, offset: int = 0) -> TensorVariable:
+def trace(a: TensorLike, offset: int = 0, dtype: DTypeLike = None) -> TensorVariable:
     """The sum of the diagonal of the last two dimensions."""
-    return sum_over(diagonal(a, offset), axis=-1)
+    return sum_over(diagonal(a, offset), axis=-1, dtype=dtype)
 
 
 @on_terms
 def diagonal(a: TensorLike, offset: int = 0) -> TensorVariable:
     """The diagonal of the last two dimensions."""
     return _diagonal(a, offset, -2, -1)
-
-
-# ---------------------------------------------------------------------- norms
-@on_terms
-def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The norm of vectors (one axis) or matrices (two axes), with NumPy's meaning of `ord`.
-
-    Without `ord` the square root of the sum of squares, of all elements if there is no `axis` either.
-
-    >>> import termgraph.tensor as T
-    >>> T.linalg.norm(T.fmatrix("x"), axis=1).type
-    TensorType(float32, (?,))
-    """
-    x = as_tensor(x)
-    if x.type.kind in "biu":
-        x = cast(x, "float64")
-    if axis is None and ord is None:
-        axes = tuple(range(x.ndim))
-        return ew.sqrt(_total(_squares(x), axes, keepdims))
-    if axis is None and x.ndim not in (1, 2):
-        raise ValueError(f"norm: ord={ord!r} needs a vector or a matrix, or axis=; the array has {x.ndim} dimensions")
-    places = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    places = tuple([normal_axis(p, x.ndim) for p in places])
-    if len(places) == 1:
-        return _vector_norm(x, 2 if ord is None else ord, places[0], keepdims)
-    if len(places) != 2 or places[0] == places[1]:
-        raise ValueError(f"norm: axis must be one axis or two different ones, got {axis!r}")
-    return _matrix_norm(x, ord, places, keepdims)
-
-
-def _squares(x: TensorVariable) -> TensorVariable:
-    return ew.add(ew.sqr(ew.real(x)), ew.sqr(ew.imag(x))) if x.type.kind == "c" else ew.sqr(x)
-
-
-def _total(x: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
-    """The sum, in the dtype of what is summed."""
-    return sum_over(x, axis=axis, keepdims=keepdims, dtype=x.type.dtype)
-
-
-def _vector_norm(x: TensorVariable, ord: float, axis: int, keepdims: bool) -> TensorVariable:
-    if isinstance(ord, str):
-        raise ValueError(f"norm: ord={ord!r} is not defined for vectors; give two axes, or a number")
-    if not hasattr(ord, "term"):
-        if ord == np.inf:
-            return max_over(ew.abs_(x), axis=axis, keepdims=keepdims)
-        if ord == -np.inf:
-            return min_over(ew.abs_(x), axis=axis, keepdims=keepdims)
-        if ord == 0:
-            return _total(cast(ew.neq(x, 0), ew.abs_(x).type.dtype), axis, keepdims)
-        if ord == 1:
-            return _total(ew.abs_(x), axis, keepdims)
-        if ord == 2:
-            return ew.sqrt(_total(_squares(x), axis, keepdims))
-    return ew.pow_(_total(ew.pow_(ew.abs_(x), ord), axis, keepdims), 1.0 / ord)
-
-
-def _matrix_norm(x: TensorVariable, ord: Any, axes: tuple[int, int], keepdims: bool) -> TensorVariable:
-    row, column = axes
-    if ord in (None, "fro", "f"):
-        return ew.sqrt(_total(_squares(x), axes, keepdims))
-    best = {1: max_over, np.inf: max_over, 2: max_over, -1: min_over, -np.inf: min_over, -2: min_over}
-    if ord in ("nuc", 2, -2):
-        s = ops.svdvals(moveaxis(x, axes, (-2, -1)))
-        found = _total(s, -1, False) if ord == "nuc" else best[ord](s, axis=-1)
-    elif ord in best:
-        summed, along = (row, column) if abs(ord) == 1 else (column, row)
-        sums = _total(ew.abs_(x), summed, False)
-        found = best[ord](sums, axis=along - (along > summed))
-    else:
-        raise ValueError(f"norm: ord={ord!r} is not defined for matrices; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
-    if not keepdims:
-        return found
-    left = iter(range(found.ndim))
-    return dimshuffle(found, *["x" if d in axes else next(left) for d in range(x.ndim)])
-
-
-@on_terms
-def vector_norm(x: TensorLike, axis: AxisLike = None, keepdims: bool = False, ord: float = 2) -> TensorVariable:
-    """The norm of vectors: of all elements, or along an axis."""
-    x = as_tensor(x)
-    if axis is not None:
-        return norm(x, ord, axis, keepdims)
-    found = norm(ravel(x), ord, 0)
-    return dimshuffle(found, *["x"] * x.ndim) if keepdims else found
-
-
-@on_terms
-def matrix_norm(x: TensorLike, keepdims: bool = False, ord: str = "fro") -> TensorVariable:
-    """The norm of the matrices in the last two dimensions."""
-    return norm(x, ord, (-2, -1), keepdims)
-
-
-@on_terms
-def cond(x: TensorLike, p: TensorLike | None = None) -> TensorVariable:
-    """The condition number: the norm of a matrix times the norm of its inverse."""
-    x = as_tensor(x)
-    if p in (None, 2, -2):
-        s = ops.svdvals(x)
-        first, last = s[..., 0], s[..., -1]
-        return ew.true_div(last, first) if p == -2 else ew.true_div(first, last)
-    return ew.mul(norm(x, p, (-2, -1)), norm(ops.inv(x), p, (-2, -1)))
 
 
 # ---------------------------------------------------------------------- products and functions of matrices

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from termgraph.tensor.counted import beginning, counted
 from termgraph.tensor.creation import ones_like
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import argmax, argmin, cumprod, cumsum
+from termgraph.tensor.reductions import argmax, argmin, centre_of, cumprod, cumsum, degrees
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import prod as prod_over
@@ -26,21 +27,39 @@ if TYPE_CHECKING:
 
     from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
+    from termgraph.terms.op import Op
+
+_NAMES: dict[Callable, str] = {max_over: "nanmax", min_over: "nanmin"}
 
 
 @on_terms
-def nansum(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The sum of what is not NaN; 0 where everything is.
+def nansum(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike = None,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """The sum of what is not NaN; 0 where everything is. `where` and `initial` are those of `sum`.
 
     >>> import termgraph.tensor as T
     >>> T.nansum([1.0, T.nan, 2.0]).eval()
     array(3.)
     """
-    return sum_over(_filled(as_tensor(a), 0), axis, keepdims=keepdims)
+    return sum_over(_filled(as_tensor(a), 0), axis, dtype, keepdims, initial=initial, where=where)
 
 
 @on_terms
-def nanmean(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+def nanmean(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
     """The mean of what is not NaN; NaN where everything is.
 
     >>> import termgraph.tensor as T
@@ -48,19 +67,29 @@ def nanmean(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Ten
     array(1.5)
     """
     a = as_tensor(a)
-    total = nansum(a if has_nan(a) else cast(a, "float64"), axis, keepdims)
-    return ew.true_div(total, cast(count_numbers(a, axis, keepdims), _real_part(total.dtype)))
+    if dtype is None and not has_nan(a):
+        dtype = "float64"
+    total = nansum(a, axis, keepdims, dtype=dtype, where=where)
+    return ew.true_div(total, cast(count_numbers(a, axis, keepdims, where), _real_part(total.dtype)))
 
 
 @on_terms
-def nanprod(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+def nanprod(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike = None,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
     """The product of what is not NaN; 1 where everything is.
 
     >>> import termgraph.tensor as T
     >>> T.nanprod([3.0, T.nan, 2.0]).eval()
     array(6.)
     """
-    return prod_over(_filled(as_tensor(a), 1), axis, keepdims=keepdims)
+    return prod_over(_filled(as_tensor(a), 1), axis, dtype, keepdims, initial=initial, where=where)
 
 
 @on_terms
@@ -86,34 +115,61 @@ def nancumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) 
 
 
 @on_terms
-def nanmax(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The largest of what is not NaN; NaN where everything is.
+def nanmax(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """The largest of what is not NaN; NaN where everything is, unless there is a number to begin with.
 
     >>> import termgraph.tensor as T
     >>> T.nanmax([1.0, T.nan, 2.0]).eval()
     array(2.)
     """
-    return _extreme(max_over, as_tensor(a), -np.inf, axis, keepdims)
+    return _extreme(max_over, ew.fmax, as_tensor(a), -np.inf, axis, keepdims, initial, where)
 
 
 @on_terms
-def nanmin(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The smallest of what is not NaN; NaN where everything is.
+def nanmin(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """The smallest of what is not NaN; NaN where everything is, unless there is a number to begin with.
 
     >>> import termgraph.tensor as T
     >>> T.nanmin([1.0, T.nan, 2.0]).eval()
     array(1.)
     """
-    return _extreme(min_over, as_tensor(a), np.inf, axis, keepdims)
+    return _extreme(min_over, ew.fmin, as_tensor(a), np.inf, axis, keepdims, initial, where)
 
 
-def _extreme(find: Callable, a: TensorVariable, least: float, axis: AxisLike, keepdims: bool) -> TensorVariable:
+def _extreme(
+    find: Callable,
+    of_two: Op,
+    a: TensorVariable,
+    least: float,
+    axis: AxisLike,
+    keepdims: bool,
+    initial: TensorLike | None,
+    where: TensorLike | None,
+) -> TensorVariable:
     if not has_nan(a):
-        return find(a, axis, keepdims=keepdims)
+        return find(a, axis, keepdims=keepdims, initial=initial, where=where)
     _refuse_complex(a, "nanmax and nanmin")
-    found = find(_filled(a, least), axis, keepdims=keepdims)
-    missing = all_over(ew.isnan(a), axis, keepdims=keepdims)
-    return ew.switch(missing, np.asarray(np.nan, a.dtype), found)
+    begin = None if initial is None else least  # then there may be no elements
+    if where is not None and initial is None:
+        raise ValueError(f"{_NAMES[find]}: `where` may leave nothing, so it needs `initial`, a number to begin with")
+    found = find(_filled(a, least), axis, keepdims=keepdims, initial=begin, where=where)
+    missing = ew.eq(count_numbers(a, axis, keepdims, where), 0)
+    found = ew.switch(missing, np.asarray(np.nan, a.dtype), found)
+    return found if initial is None else of_two(found, beginning(initial, found, _NAMES[find]))
 
 
 @on_terms
@@ -154,32 +210,52 @@ def _refuse_complex(a: TensorVariable, who: str) -> None:
 
 
 @on_terms
-def nanvar(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
-    """The variance of what is not NaN; NaN where no more than `ddof` numbers are.
+def nanvar(
+    a: TensorLike,
+    axis: AxisLike = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike = None,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: float | None = None,
+) -> TensorVariable:
+    """The variance of what is not NaN; NaN where no more than `ddof` numbers are. The rest is as in `var`.
 
     >>> import termgraph.tensor as T
     >>> T.nanvar([1.0, T.nan, 3.0]).eval()
     array(1.)
     """
-    a = as_tensor(a)
-    if not has_nan(a):
-        a = cast(a, "float64")
-    away = a - nanmean(a, axis, keepdims=True)
-    squares = ew.sqr(ew.abs_(away))  # infinities make NaN here, which counts
+    a, ddof = as_tensor(a), degrees(ddof, correction, "nanvar")
+    if dtype is not None or not has_nan(a):
+        a = cast(a, "float64" if dtype is None else dtype)
+    centre = nanmean(a, axis, keepdims=True, where=where) if mean is None else centre_of(mean, a, "nanvar")
+    squares = counted(ew.sqr(ew.abs_(a - centre)), where, 0, "nanvar")  # infinities make NaN here, which counts
     total = sum_over(ew.switch(ew.isnan(a), np.zeros((), squares.dtype), squares), axis, keepdims=keepdims)
-    left = cast(count_numbers(a, axis, keepdims), total.dtype) - np.asarray(ddof, total.dtype)
+    left = cast(count_numbers(a, axis, keepdims, where), total.dtype) - np.asarray(ddof, total.dtype)
     return ew.true_div(total, ew.switch(ew.gt(left, 0), left, np.asarray(np.nan, total.dtype)))
 
 
 @on_terms
-def nanstd(a: TensorLike, axis: AxisLike = None, ddof: float = 0, keepdims: bool = False) -> TensorVariable:
+def nanstd(
+    a: TensorLike,
+    axis: AxisLike = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike = None,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: float | None = None,
+) -> TensorVariable:
     """The standard deviation of what is not NaN: the root of `nanvar`.
 
     >>> import termgraph.tensor as T
     >>> T.nanstd([1.0, T.nan, 3.0]).eval()
     array(1.)
     """
-    return ew.sqrt(nanvar(a, axis, ddof, keepdims))
+    return ew.sqrt(nanvar(a, axis, ddof, keepdims, dtype=dtype, where=where, mean=mean, correction=correction))
 
 
 def has_nan(a: TensorVariable) -> bool:
@@ -191,10 +267,10 @@ def _filled(a: TensorVariable, number: float) -> TensorVariable:
     return ew.switch(ew.isnan(a), np.asarray(number, a.dtype), a) if has_nan(a) else a
 
 
-def count_numbers(a: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
+def count_numbers(a: TensorVariable, axis: AxisLike, keepdims: bool, where: TensorLike | None = None) -> TensorVariable:
     """How many elements are not NaN."""
     there = ew.logical_not(ew.isnan(a)) if has_nan(a) else ones_like(a, dtype="bool")
-    return sum_over(there, axis, keepdims=keepdims)
+    return sum_over(there, axis, "int64", keepdims, where=where)
 
 
 def _real_part(dtype: str) -> str:

@@ -259,9 +259,9 @@ def _last_three(x: TensorLike, axis: int, which: str) -> TensorVariable:
 
 
 @on_terms
-def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None) -> TensorVariable:
     """The sum of a diagonal; for more than two dimensions, of the matrices along axis1 and axis2."""
-    return sum_over(diagonal(a, offset, axis1, axis2), axis=-1)
+    return sum_over(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 # ---------------------------------------------------------------------- the operator @
@@ -292,8 +292,9 @@ def cov(
         x = concatenate([x, _observations(y, rowvar, dtype)], axis=0)
     lost = (0 if bias else 1) if ddof is None else ddof
     weights = [ew.cast(as_tensor(w), dtype=x.type.dtype) for w in (fweights, aweights) if w is not None]
-    count = length(x, 1)
+    real = np.empty(0, x.type.np_dtype).real.dtype.name  # numbers of elements must not widen the sums
     if not weights:
+        count = ew.cast(length(x, 1), dtype=real)
         x = ew.sub(x, dimshuffle(sum_over(x, axis=1) / count, 0, "x"))
         return _number_or_matrix(dot(x, conj_transpose(x)) / ew.maximum(count - lost, 0))
     w = weights[0] if len(weights) == 1 else ew.mul(*weights)

@@ -15,10 +15,10 @@ from termgraph.tensor.counted import beginning, counted, spread_mask, within
 from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
-from termgraph.tensor.shaping import broadcast_to, ravel, shape
+from termgraph.tensor.shaping import ravel
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest, promote
+from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
@@ -204,16 +204,13 @@ def var(
 
     `mean` is the mean where that is known already, with the reduced axes kept; `correction` is the array API's `ddof`.
     """
-    x = as_tensor(x)
-    if correction is not None and ddof:
-        raise ValueError(f"var: ddof={ddof} and correction={correction} mean the same; give one of them")
-    ddof = ddof if correction is None else correction
+    x, ddof = as_tensor(x), degrees(ddof, correction, "var")
     working = _mean_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
     if mean is None:
         total = sum(x, axis, working, keepdims=True, where=where)
         centre = _divided(total, _count(x, axis, True, where))
     else:
-        centre = mean if is_plain_number(mean) else within(as_tensor(mean), x, "var", "the mean")
+        centre = centre_of(mean, x, "var")
     deviation = counted(ew.sub(to_dtype(x, working), centre), where, 0, "var")
     n = _count(x, axis, keepdims, where)
     if deviation.type.kind == "c":
@@ -223,6 +220,18 @@ def var(
     freedom = max_of(n - ddof, 0) if isinstance(n, int) else ew.maximum(n - ddof, 0)
     found = _divided(sum(squares, axis, None, keepdims), freedom)
     return found if where is None else _unless_none(found, n)
+
+
+def degrees(ddof: float, correction: float | None, who: str) -> float:
+    """What is taken off the number of elements, by either of its names."""
+    if correction is not None and ddof:
+        raise ValueError(f"{who}: ddof={ddof} and correction={correction} mean the same; give one of them")
+    return ddof if correction is None else correction
+
+
+def centre_of(mean: TensorLike, x: TensorVariable, who: str) -> Any:
+    """A mean that is given, which must not widen `x`."""
+    return mean if is_plain_number(mean) else within(as_tensor(mean), x, who, "the mean")
 
 
 def max_of(a: float, b: float) -> float:
@@ -244,39 +253,6 @@ def std(
 ) -> TensorVariable:
     """The standard deviation along axes: the square root of `var`."""
     return ew.sqrt(var(x, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction))
-
-
-@on_terms
-def average(
-    x: TensorLike, axis: AxisLike = None, weights: TensorLike | None = None, keepdims: bool = False
-) -> TensorVariable:
-    """The mean, or the weighted mean. One-dimensional weights go along a single axis."""
-    x = as_tensor(x)
-    if weights is None:
-        return mean(x, axis, keepdims=keepdims)
-    weights = as_tensor(weights)
-    if weights.ndim != x.ndim:
-        axes = axes_of(axis, x.ndim)
-        if axis is None or weights.ndim != len(axes):
-            raise TypeError(
-                f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
-            )
-        weights = dimshuffle(weights, order=tuple([axes.index(d) if d in axes else "x" for d in range(x.ndim)]))
-    dtype = promote(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
-    total = (
-        sum(weights, axis, dtype, keepdims)
-        if weights.type.shape == x.type.shape
-        else _spread(x, weights, axis, dtype, keepdims)
-    )
-    return ew.true_div(sum(ew.mul(x, weights), axis, dtype, keepdims), total)
-
-
-def _whole(x: TensorVariable) -> bool:
-    return x.type.kind in "biu"
-
-
-def _spread(x: object, weights: TensorLike, axis: AxisLike, dtype: str, keepdims: bool) -> Any:
-    return sum(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
 
 
 @on_terms
@@ -458,7 +434,7 @@ def _said(axis: AxisLike, x: TensorLike, name: str) -> Any:
 
 amax, amin = max, min
 __all__ = [
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum",
     "log_softmax", "logsumexp", "max", "max_and_argmax", "mean", "min", "prod", "ptp", "softmax", "std",
     "sum", "var",
 ]  # fmt: skip

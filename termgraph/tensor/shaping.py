@@ -69,10 +69,19 @@ def ndim(x: Any) -> int:
 # ---------------------------------------------------------------------- reshape
 @on_terms
 @pattern_form(lambda x, newshape, ndim=None: ops.reshape(x, *newshape))
-def reshape(x: Any, newshape: ShapeLike, ndim: int | None = None, order: str = "C") -> TensorVariable:
+def reshape(
+    x: Any,
+    newshape: ShapeLike = None,
+    ndim: int | None = None,
+    order: str = "C",
+    *,
+    shape: ShapeLike = None,
+    copy: bool | None = None,
+) -> TensorVariable:
     """The elements in row-major order in a new shape. Lengths may be symbolic, one of them -1.
 
     With `order="F"` elements are read and placed column by column. "A" is "C": how an array lies in memory is not said.
+    `shape` is another word for `newshape`; `copy` makes no difference.
 
     >>> import termgraph.tensor as T
     >>> x = T.tensor("x", dtype="float64", shape=(4, 6))
@@ -81,8 +90,10 @@ def reshape(x: Any, newshape: ShapeLike, ndim: int | None = None, order: str = "
     """
     if isinstance(ndim, str):
         ndim, order = None, ndim  # it comes third in NumPy
+    if (newshape is None) == (shape is None):
+        raise TypeError(f"reshape takes a new shape, got newshape={newshape!r} and shape={shape!r}")
     x = as_tensor(x)
-    asked = as_lengths(newshape, "newshape", ndim)
+    asked = as_lengths(shape if newshape is None else newshape, "newshape", ndim)
     if ndim is not None and ndim != len(asked):
         raise ValueError(f"reshape: ndim={ndim}, but newshape has {len(asked)} lengths")
     if not _by_columns(order, "reshape", "A"):

@@ -14,7 +14,7 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean
+from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean, to_dtype
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, specify_shape
@@ -38,17 +38,38 @@ def _axis(x: TensorLike, axis: int | None) -> tuple:
 
 
 @on_terms
-def sort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> TensorVariable:
-    """The elements in ascending order along an axis (None: of the flattened array). `kind` makes no difference."""
+def sort(
+    x: TensorLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> TensorVariable:
+    """The elements in ascending order along an axis (None: of the flattened array), or in descending order.
+
+    `kind` and `stable` make no difference. NaN are the last, of a descending order the first.
+    """
     x, axis = _axis(x, axis)
-    return ops.sort(x, axis=axis)
+    found = ops.sort(x, axis=axis)
+    return found[(slice(None),) * axis + (slice(None, None, -1),)] if descending else found
 
 
 @on_terms
-def argsort(x: TensorLike, axis: int | None = -1, kind: str | None = None) -> TensorVariable:
+def argsort(
+    x: TensorLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> TensorVariable:
     """The positions that sort the array along an axis. Always stable: equal elements keep their order."""
     x, axis = _axis(x, axis)
-    return ops.argsort(x, axis=axis)
+    if not descending:
+        return ops.argsort(x, axis=axis)
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    return length(x, axis) - 1 - ops.argsort(x[back], axis=axis)[back]
 
 
 @on_terms
@@ -202,8 +223,17 @@ def searchsorted(a: Any, v: TensorLike, side: str = "left", sorter: TensorLike |
 
 
 @on_terms
-def isin(element: TensorLike, test_elements: TensorLike, invert: bool = False) -> TensorVariable:
+def isin(
+    element: TensorLike,
+    test_elements: TensorLike,
+    invert: bool = False,
+    *,
+    assume_unique: bool = False,
+    kind: str | None = None,
+) -> TensorVariable:
     """Where an element is one of `test_elements` (is not, with `invert`). NaN is none of them.
+
+    `assume_unique` and `kind`, which say how NumPy searches, make no difference.
 
     >>> import termgraph.tensor as T
     >>> T.isin([1, 2, 3], [3, 1]).eval()
@@ -238,15 +268,30 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVari
 
 @on_terms
 def interp(
-    x: TensorLike, xp: TensorLike, fp: TensorLike, left: TensorLike | None = None, right: TensorLike | None = None
+    x: TensorLike,
+    xp: TensorLike,
+    fp: TensorLike,
+    left: TensorLike | None = None,
+    right: TensorLike | None = None,
+    period: TensorLike | None = None,
 ) -> TensorVariable:
-    """Piecewise linear interpolation through the points (xp, fp); xp must be ascending.
+    """Piecewise linear interpolation through the points (xp, fp); xp must be ascending, where there is no `period`.
 
-    Outside of xp the result is `left` and `right`, by default the first and last of fp.
+    Outside of xp the result is `left` and `right`, by default the first and last of fp; a function with a `period`
+    goes on there.
+
+    >>> import termgraph.tensor as T
+    >>> T.interp([365.0, 20.0], [0.0, 90.0, 180.0], [0.0, 1.0, 0.0], period=180.0).eval().round(6)
+    array([0.055556, 0.222222])
     """
-    x, xp, fp = [
-        ew.cast(as_tensor(v), dtype="float64") if as_tensor(v).dtype != "float64" else as_tensor(v) for v in (x, xp, fp)
-    ]
+    x, xp, fp = as_tensor(x), as_tensor(xp), as_tensor(fp)
+    if "c" in (x.type.kind, xp.type.kind):
+        raise TypeError(f"interp: x and xp must be real numbers, got {x.type} and {xp.type}")
+    x, xp = [to_dtype(v, "float64") for v in (x, xp)]
+    fp = to_dtype(fp, "complex128" if fp.type.kind == "c" else "float64")
+    if period is not None:
+        x, xp, fp = _repeated(x, xp, fp, ew.abs_(to_dtype(as_tensor(period), "float64")))
+        left = right = None
     last = as_tensor(length(xp, 0)) - 1
     upper = ew.clip(ops.searchsorted(xp, x, side="right"), 1, ew.maximum(last, 1))
     lower = upper - 1
@@ -258,6 +303,15 @@ def interp(
     result = ew.switch(ew.ge(x, xp[-1]), fp[-1], result)
     result = ew.switch(ew.gt(x, xp[-1]), fp[-1] if right is None else right, result)
     return ew.switch(ew.isnan(x), x, result)
+
+
+def _repeated(x: TensorVariable, xp: TensorVariable, fp: TensorVariable, period: TensorVariable) -> tuple:
+    """One period of the points in ascending order, with the last one before it and the first one behind it."""
+    x, xp = x % period, xp % period
+    order = ops.argsort(xp, axis=0)
+    xp, fp = xp[order], fp[order]
+    joined = [[xp[-1:] - period, xp, xp[:1] + period], [fp[-1:], fp, fp[:1]]]
+    return x, *[concatenate(parts) for parts in joined]
 
 
 # ---------------------------------------------------------------------- counting
@@ -296,8 +350,10 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
     equal_nan: bool = True,
+    *,
+    sorted: bool = True,
 ) -> Any:
-    """The sorted distinct elements, or distinct slices along an axis.
+    """The distinct elements, or distinct slices along an axis; always sorted.
 
     With the flags also, in this order: where each first occurs, which of them each element is, how often each occurs.
     Several NaN count as one, unless `equal_nan` is False.

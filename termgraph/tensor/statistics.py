@@ -1,202 +1,35 @@
-"""Statistics and calculus on samples with NumPy's names: nansum, quantile, histogram, corrcoef, gradient, trapezoid.
+"""Statistics and calculus on samples with NumPy's names: histogram, corrcoef, gradient, trapezoid.
 
 All of them are composed of other functions, so their gradients, loops and kernels are those of what they are made of.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
-from termgraph.tensor.creation import diagonal, full, linspace, zeros
+from termgraph.tensor.creation import diagonal, linspace, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length, lengths, product
+from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.nans import count_numbers, has_nan
 from termgraph.tensor.products import cov
-from termgraph.tensor.reductions import axes_of
+from termgraph.tensor.reductions import axes_of, count, mean, to_dtype
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import dimshuffle, moveaxis, ravel, reshape
-from termgraph.tensor.sorting import median, searchsorted, sort
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, shape
+from termgraph.tensor.sorting import searchsorted
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
-from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from termgraph.tensor.likes import AxisLike, TensorLike
-
-METHODS_OF_QUANTILES = ("linear", "lower", "higher", "midpoint")
-
-
-# ---------------------------------------------------------------------- quantiles
-@on_terms
-def quantile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
-) -> TensorVariable:
-    """The numbers below which a share `q` (from 0 to 1) of the elements along axes lies; NaN if there is one.
-
-    Several shares make a new first dimension. `method` is "linear" (between the two neighbours), "lower", "higher" or
-    "midpoint".
-
-    >>> import termgraph.tensor as T
-    >>> T.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5]).eval()
-    array([1. , 2.5])
-    """
-    a, q = _numbers_and_shares(a, q, method)
-    axes = axes_of(axis, a.ndim)
-    ordered, n = _ordered(a, axes)
-    place = q * cast(n - 1, q.dtype)
-    below = cast(ew.floor(place), "int64")
-    low, high = ordered[..., below], ordered[..., ew.minimum(below + 1, n - 1)]
-    found = _between(low, high, place - cast(below, q.dtype), method)
-    if a.type.kind == "f":
-        last = ordered[..., -1]  # NaN is sorted to the end
-        found = ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
-    return _shares_first(found, a, q, axes, keepdims)
-
-
-@on_terms
-def nanquantile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
-) -> TensorVariable:
-    """`quantile` of what is not NaN; NaN where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanquantile([1.0, T.nan, 2.0], 0.5).eval()
-    array(1.5)
-    """
-    a, q = _numbers_and_shares(a, q, method)
-    if not has_nan(a):
-        return quantile(a, q, axis, method, keepdims)
-    axes = axes_of(axis, a.ndim)
-    ordered = sort(_with_nan(_rows(a, axes)), -1)
-    each = [*range(ordered.ndim - 1), *["x"] * q.ndim]
-    last = dimshuffle(count_numbers(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
-    place = q * ew.maximum(cast(last, q.dtype), 0)
-    below = cast(ew.floor(place), "int64")
-    low, high = [_picked(ordered, p) for p in (below, ew.maximum(ew.minimum(below + 1, last), 0))]
-    return _shares_first(_between(low, high, place - cast(below, q.dtype), method), a, q, axes, keepdims)
-
-
-def _picked(ordered: TensorVariable, places: TensorVariable) -> TensorVariable:
-    """Elements of each row, at places of its own."""
-    if ordered.ndim == 1:
-        return ordered[places]
-    rows = lengths(ordered)[:-1]
-    flat = take_along_axis(ordered, reshape(places, [*rows, product(lengths(places)[len(rows) :])]), -1)
-    return reshape(flat, lengths(places))
-
-
-def _numbers_and_shares(
-    a: TensorLike, q: TensorLike, method: str, most: int = 1
-) -> tuple[TensorVariable, TensorVariable]:
-    """Both as tensors; ValueError where constant shares are not from 0 to `most`."""
-    if method not in METHODS_OF_QUANTILES:
-        raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
-    a = as_tensor(a)
-    if isinstance(q, (int, float)):
-        q = np.asarray(q, a.dtype if a.type.kind == "f" else "float64")
-    q = as_tensor(q)
-    if isinstance(q.term, Const) and not ((q.term.value >= 0) & (q.term.value <= most)).all():
-        raise ValueError(f"{'quantile' if most == 1 else 'percentile'}: q must be from 0 to {most}, got {q.term.value}")
-    return a, q
-
-
-def _ordered(a: TensorVariable, axes: Sequence[int]) -> tuple[TensorVariable, Any]:
-    """What lies along axes as sorted rows, and how long a row is."""
-    rows = _rows(a, axes)
-    return sort(rows, -1), length(rows, -1)
-
-
-def _rows(a: TensorVariable, axes: Sequence[int]) -> TensorVariable:
-    """What lies along axes as rows."""
-    left = [d for d in range(a.ndim) if d not in axes]
-    lengths_left = [length(a, d) for d in left]
-    return reshape(dimshuffle(a, *left, *axes), [*lengths_left, product([length(a, d) for d in axes])])
-
-
-def _with_nan(rows: TensorVariable) -> TensorVariable:
-    """Rows that may be empty with a NaN at their end, which is the quantile of nothing."""
-    *left, n = lengths(rows)
-    if isinstance(n, int) and n:
-        return rows
-    return concatenate([rows, full([*left, 1], np.nan, rows.dtype)], -1)
-
-
-def _between(low: TensorVariable, high: TensorVariable, part: TensorVariable, method: str) -> TensorVariable:
-    """The quantile a `part` of the way between two neighbours."""
-    if method == "lower":
-        return low
-    if method == "higher":
-        return ew.switch(ew.gt(part, 0), high, low)
-    low, high = [cast(v, "float64") if v.type.kind != "f" else v for v in (low, high)]
-    share = part if method == "linear" else as_tensor(np.asarray(0.5, part.dtype))
-    return ew.switch(ew.eq(part, 0), low, low + (high - low) * share)  # an infinity stays itself
-
-
-def _shares_first(
-    found: TensorVariable, a: TensorVariable, q: TensorVariable, axes: Sequence[int], keepdims: bool
-) -> TensorVariable:
-    """The dimensions of the shares in front of those that are left of the array."""
-    rows = a.ndim - len(axes)
-    found = moveaxis(found, range(rows, rows + q.ndim), range(q.ndim)) if q.ndim else found
-    if not keepdims:
-        return found
-    kept = iter(range(q.ndim, found.ndim))
-    return dimshuffle(found, *range(q.ndim), *["x" if d in axes else next(kept) for d in range(a.ndim)])
-
-
-@on_terms
-def percentile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
-) -> TensorVariable:
-    """`quantile` with shares from 0 to 100.
-
-    >>> import termgraph.tensor as T
-    >>> T.percentile([1.0, 2.0, 3.0, 4.0], 50).eval()
-    array(2.5)
-    """
-    a, q = _numbers_and_shares(a, q, method, 100)
-    return quantile(a, ew.true_div(q, 100), axis, method, keepdims)
-
-
-@on_terms
-def nanpercentile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
-) -> TensorVariable:
-    """`nanquantile` with shares from 0 to 100.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanpercentile([1.0, T.nan, 2.0], 50).eval()
-    array(1.5)
-    """
-    a, q = _numbers_and_shares(a, q, method, 100)
-    return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims)
-
-
-@on_terms
-def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The middle of what is not NaN, or the mean of the two middle elements; NaN where everything is.
-
-    >>> import termgraph.tensor as T
-    >>> T.nanmedian([1.0, T.nan, 2.0]).eval()
-    array(1.5)
-    """
-    a = as_tensor(a)
-    if not has_nan(a):
-        return median(a, axis, keepdims)
-    low, high = [nanquantile(a, 0.5, axis, method, keepdims) for method in ("lower", "higher")]
-    return ew.switch(ew.eq(low, high), low, (low + high) / 2)
+    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 
 
 @on_terms
@@ -218,7 +51,7 @@ def histogram(
     (array([1, 2, 1]), array([1., 2., 3., 4.]))
     """
     a = ravel(as_tensor(a))
-    edges = _edges(a, bins, range) if isinstance(bins, int) else as_tensor(bins)
+    edges = histogram_bin_edges(a, bins, range)
     n = length(edges, 0) - 1
     place = searchsorted(edges, a, side="right") - 1  # in the wider of the two dtypes: edges may be whole numbers
     place = ew.switch(ew.eq(a, edges[-1]), n - 1, place)
@@ -231,6 +64,19 @@ def histogram(
     return [counts, edges]
 
 
+@on_terms
+def histogram_bin_edges(
+    a: TensorLike, bins: TensorLike = 10, range: Sequence[float] | None = None, weights: TensorLike | None = None
+) -> TensorVariable:
+    """The edges of `histogram`: the ends of intervals of equal width. Weights make no difference.
+
+    >>> import termgraph.tensor as T
+    >>> T.histogram_bin_edges([1.0, 2.0, 4.0], bins=3).eval()
+    array([1., 2., 3., 4.])
+    """
+    return _edges(as_tensor(a), bins, range) if isinstance(bins, int) else as_tensor(bins)
+
+
 def _edges(a: TensorVariable, bins: int, limits: TensorVariable) -> Any:
     """The ends of intervals of equal width."""
     dtype = a.dtype if a.type.kind == "f" else "float64"
@@ -240,8 +86,77 @@ def _edges(a: TensorVariable, bins: int, limits: TensorVariable) -> Any:
     return linspace(ew.switch(flat, low - 0.5, low), ew.switch(flat, high + 0.5, high), bins + 1)
 
 
+# ---------------------------------------------------------------------- means and correlations
+@overload
+def average(
+    x: TensorLike,
+    axis: AxisLike = None,
+    weights: TensorLike | None = None,
+    keepdims: bool = False,
+    *,
+    returned: Literal[False] = False,
+) -> TensorVariable: ...
+@overload
+def average(
+    x: TensorLike,
+    axis: AxisLike = None,
+    weights: TensorLike | None = None,
+    keepdims: bool = False,
+    *,
+    returned: Literal[True],
+) -> list[TensorVariable]: ...
 @on_terms
-def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> TensorVariable:
+def average(
+    x: TensorLike,
+    axis: AxisLike = None,
+    weights: TensorLike | None = None,
+    keepdims: bool = False,
+    *,
+    returned: bool = False,
+) -> Any:
+    """The mean, or the weighted mean. One-dimensional weights go along a single axis.
+
+    With `returned` a list of it and of the sum of the weights (the number of elements, where there are none).
+    """
+    x = as_tensor(x)
+    if weights is None:
+        found = mean(x, axis, keepdims=keepdims)
+        return [found, _everywhere(found, count(x, axis))] if returned else found
+    weights = as_tensor(weights)
+    if weights.ndim != x.ndim:
+        axes = axes_of(axis, x.ndim)
+        if axis is None or weights.ndim != len(axes):
+            raise TypeError(
+                f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
+            )
+        weights = dimshuffle(weights, *[axes.index(d) if d in axes else "x" for d in range(x.ndim)])
+    dtype = promote(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
+    total = (
+        sum_over(weights, axis, dtype, keepdims)
+        if weights.type.shape == x.type.shape
+        else _spread(x, weights, axis, dtype, keepdims)
+    )
+    found = ew.true_div(sum_over(ew.mul(x, weights), axis, dtype, keepdims), total)
+    return [found, _everywhere(found, total)] if returned else found
+
+
+def _everywhere(found: TensorVariable, total: TensorLike) -> TensorVariable:
+    """`total` in the shape and dtype of `found`."""
+    return broadcast_to(to_dtype(as_tensor(total), found.type.dtype), shape(found))
+
+
+def _whole(x: TensorVariable) -> bool:
+    return x.type.kind in "biu"
+
+
+def _spread(x: object, weights: TensorLike, axis: AxisLike, dtype: str, keepdims: bool) -> Any:
+    return sum_over(broadcast_to(weights, shape(x)), axis, dtype, keepdims)
+
+
+@on_terms
+def corrcoef(
+    x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *, dtype: DTypeLike = None
+) -> TensorVariable:
     """The correlations of variables that are the rows of `x` (columns where not `rowvar`); `y` holds more of them.
 
     >>> import termgraph.tensor as T
@@ -249,7 +164,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    c = cov(x, y, rowvar)
+    c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     spread = ew.sqrt(ew.real(diagonal(c)))
@@ -359,7 +274,4 @@ def _one_sided(f: list, near: TensorVariable, far: TensorVariable) -> Any:
     return -(near + both) / (near * both) * f[0] + both / (near * far) * f[1] - near / (far * both) * f[2]
 
 
-__all__ = [
-    "corrcoef", "gradient", "histogram", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
-    "trapezoid",
-]  # fmt: skip
+__all__ = ["average", "corrcoef", "gradient", "histogram", "histogram_bin_edges", "trapezoid"]

@@ -21,6 +21,7 @@ NO_VALUES = {
     "graph_inputs explicit_graph_inputs get_test_value is_sparse",
     "make variables or ops": "as_op as_sparse as_sparse_variable as_sparse_or_tensor_variable as_tensor_variable "
     "constant shared",
+    "about dtypes: tests/tensor/test_keywords.py": "can_cast finfo iinfo isdtype result_type",
     "draws: tests/tensor/test_nnet_more.py": "dropout",
     "about gradients: tests/grad": "grad jacobian",
     "where values are computed": "transfer",
@@ -30,8 +31,8 @@ NO_VALUES = {
 }
 WITHOUT_A_ROW = {name: why for why, names in NO_VALUES.items() for name in names.split()}
 # Methods: Python's protocols, views of the graph, and what is an operator under another name.
-METHODS_WITHOUT = """apply_op broadcastable clients clone dtype eval get_parents index name ndim own_operators owner
-site tag term type transfer"""
+METHODS_WITHOUT = """apply_op broadcastable clients clone device dtype eval get_parents index name ndim own_operators
+owner site tag term to_device type transfer"""
 OPERATORS = """abs add and divmod floordiv ge gt invert le lshift lt mod mul neg or pos pow rshift sub truediv xor"""
 
 

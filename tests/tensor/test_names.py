@@ -16,8 +16,7 @@ MODES = ["FAST_RUN", "FAST_COMPILE", tg.Mode(linker="py")]
 SEVERAL = [[1.0, 2.0], [1.0, 2.0, 3.0], [1.0], [], [2.0, 2.0], [np.nan, 1.0]]
 
 MISSING = {
-    "dtypes, known while building": "can_cast common_type isdtype issubdtype min_scalar_type mintypecode promote_types "
-    "result_type typename",
+    "dtypes, known while building": "common_type issubdtype min_scalar_type mintypecode promote_types typename",
     "makes arrays of files, texts or memory; their values are constants": "asarray_chkfinite asmatrix bmat "
     "from_dlpack frombuffer fromfile fromfunction fromiter frompyfunc fromregex fromstring genfromtxt load loadtxt",
     "writes texts or files": "array2string array_repr array_str base_repr binary_repr format_float_positional "
@@ -32,8 +31,7 @@ MISSING = {
     "constants: write np.name, of lengths that are known": "diag_indices diag_indices_from ix_ mask_indices "
     "tril_indices_from triu_indices_from",
     "an older name": "row_stack",
-    "not yet": "apply_over_axes histogram2d histogram_bin_edges histogramdd poly polydiv real_if_close resize "
-    "sort_complex",
+    "not yet": "apply_over_axes histogram2d histogramdd poly polydiv real_if_close resize sort_complex",
 }
 
 

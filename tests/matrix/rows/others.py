@@ -67,6 +67,8 @@ row(".searchsorted", lambda a, v: a.searchsorted(v), np.searchsorted,
 # ---------------------------------------------------------------------- marks and wrappers: the value stays
 row("assume", lambda x: T.assume(x, real=True), lambda x: x, one, dtypes=FLOATING)
 row("as_tensor", T.as_tensor, lambda x: x, one)
+row("asarray", T.asarray, lambda x: x, one)
+row("astype", lambda x: T.astype(x, "complex128", copy=False), lambda x: x.astype("complex128"), one, smooth=False)
 row("assert_op", lambda x: T.assert_op(x, T.eq(x.ndim, x.ndim)), lambda x: x, one)
 row("clone", lambda x: T.clone(x + x), lambda x: x + x, one)
 row("ndim", lambda x: T.as_tensor(T.ndim(x)) + T.zeros_like(x, dtype="int64").sum(), lambda x: np.asarray(x.ndim), one, smooth=False)

@@ -5,11 +5,12 @@ import scipy.linalg as sla
 import scipy.special as sps
 
 import termgraph.tensor as T
+from termgraph.tensor.quantiles import METHODS_OF_QUANTILES as METHODS
 
 from ..draw import FLOATING, INTEGERS
 from ..table import row
 from .elementwise import in_floats
-from .reductions import reduced
+from .reductions import masked, reduced, under_mask
 
 WIDE = ("float32", "float64")
 WHOLE = ("bool", "int32", "int64", "uint8")
@@ -50,6 +51,16 @@ for name in ["nansum", "nanmean"]:
 
 for name, differs in {"nanmax": (), "nanmin": (), "nanprod": ("half products", "order of factors")}.items():
     row(name, getattr(T, name), getattr(np, name), _samples, dtypes=(*WIDE, "int64"), scaled=True, loose=40, differs=differs)  # fmt: skip
+for name in ["nansum", "nanmean", "nanvar", "nanstd"]:
+    row(f"{name} (where)", *under_mask(name), masked, dtypes=(*WIDE, "int64"), smooth=name != "nanstd", **{**PLAIN, "loose": 100})
+row("nanprod (where)", *under_mask("nanprod", initial=2), masked, dtypes=WIDE, scaled=True, loose=40, differs=("half products", "order of factors"))
+for name in ["nanmax", "nanmin"]:
+    row(f"{name} (where)", *under_mask(name, initial=1), masked, dtypes=(*WIDE, "int64"), signs=False)
+row("histogram_bin_edges", lambda x: T.histogram_bin_edges(x, 4), lambda x: np.histogram_bin_edges(x, 4),
+    lambda c: c.at_least(1, False).x(special=False), dtypes=("float64", "int64"), smooth=False, **PLAIN)  # fmt: skip
+for name in ["cumulative_sum", "cumulative_prod"]:
+    row(name, getattr(T, name), getattr(np, name), lambda c: [c.x(special=False), {"axis": c.axis(), "include_initial": c.flip()}][1],
+        ranks=(1, 2, 3), dtypes=(*WIDE, "int64"), **PLAIN)  # fmt: skip
 for name in ["nancumsum", "nancumprod"]:
     row(name, getattr(T, name), getattr(np, name), lambda c: [c.x(special=False), {"axis": c.axis()}][1], ranks=(1, 2, 3),
         dtypes=(*WIDE, "int64"), **PLAIN)  # fmt: skip
@@ -65,7 +76,7 @@ for name in ["nanvar", "nanstd"]:
 
 
 def _with_share(c):
-    return {**_samples(c), "q": c.pick(0.0, 0.3, 1.0, [0.1, 0.5]), "method": c.pick("linear", "lower", "higher", "midpoint")}
+    return {**_samples(c), "q": c.pick(0.0, 0.3, 1.0, [0.1, 0.5]), "method": c.pick(*METHODS)}
 
 
 row("quantile", T.quantile, np.quantile, _with_share, dtypes=(*WIDE, "int64"), smooth=False, **PLAIN)

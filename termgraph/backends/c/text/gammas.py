@@ -194,7 +194,7 @@ _DIGAMMA = f"""double tg_digamma_f64(double x)
     double low;
     const double high = tg_log_parts_f64(a, 0, &low);
     const double far = high + (low - 0.5 * v - w * {of("digamma_far", "w")});
-    const double cotangent = pole - r * {of("cotangent", "r * r")}, close = b < 2 ? near : next;
+    const double cotangent = pole - r * {of("cotangent", "r * r")}, close = a < 2 ? near : next;
     const double right = a >= 4.5 ? far : close, lost = a < 1 ? pole : 0; /* at -1, -2, ... v is NaN */
     const double y = right - (x < 0 ? cotangent : lost);
     return x == __builtin_inf() ? x : y;
@@ -209,7 +209,7 @@ _TRIGAMMA = f"""double tg_trigamma_f64(double x)
     const double near = {of("trigamma_near", "b")};
     const double next = {of("trigamma_next", "a")} + w;
     const double far = v + w * (0.5 + v * {of("trigamma_far", "w")});
-    const double close = b < 2 ? near : next, right = a >= 5.5 ? far : close, square = pole * pole;
+    const double close = a < 2 ? near : next, right = a >= 5.5 ? far : close, square = pole * pole;
     const double added = a < 1 ? square : 0, left = square - right, y = x < 0 ? left : right + added;
     const double pole_or_y = part == 0 ? __builtin_inf() : y, end = x < 0 ? __builtin_inf() : 0; /* as SciPy */
     return fabs(x) == __builtin_inf() ? end : pole_or_y;

@@ -20,7 +20,7 @@ _TEXT = """{t} tg_log1mexp_{n}({t} x)
     $LOG
 }}"""
 # As log1p has it; libmvec's logarithm is off by 3 units near 0.7. What was lost is taken off where u - 1 is exact.
-_SINGLE = """const _Bool tiny = u < 0x1p-126f;
+_SINGLE = """const _Bool tiny = u < 0x1p-125f; /* below, 4 / u is no finite number */
     const float whole = tiny ? u * 0x1p24f : u, less = tiny ? 16.635532f : 0; /* 24 log(2) */
     const uint32_t k = (0x3fb504f2u - tg_own_bits(whole)) & 0xff800000u;
     const float s = tg_own_of_bits(0x40800000u + k), g = tg_own_fma(whole, s, -4) - whether * lost * s;
