@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import kanren
-from unification import unify, var
+from unification import var
 
 from termgraph import db
 from termgraph.db.database import STAGES
@@ -20,6 +20,7 @@ from termgraph.rules import RuleSet, relational
 from termgraph.rules.checking.examples import examples
 from termgraph.rules.definition import Rule
 from termgraph.rules.goals import Goal
+from termgraph.rules.interpret import Matcher
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import free_variables
 from termgraph.terms.term import is_term
@@ -48,8 +49,9 @@ def verdict(rule: Rule) -> str:
 
 
 def _covers(answer: Any, before: Any) -> bool:
+    """Whether an answer with unknowns, read as a pattern, matches: of sums, maxima and their kin in any order."""
     open_ = not is_term(answer) or getattr(answer, "lvars", None)
-    return bool(open_) and unify(answer, before, {}) is not False
+    return bool(open_) and next(Matcher({}).match(answer, before, {}), None) is not None
 
 
 def _reason(rule: Rule, answered: bool) -> str:

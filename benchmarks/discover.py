@@ -54,7 +54,16 @@ INTEGERS: dict[str, Any] = {"dtype": "int64", "numbers": (0,)}
 LOGS = ("logs", "sigmoids", "softplus", "exponentials")
 
 DOMAINS = {
-    "arithmetic": Domain(("algebra", "negation"), (Search("+ - * / neg", 5),)),
+    "arithmetic": Domain(
+        ("algebra", "negation", "collect"),  # what collects sums and products would join nearly all that is left out
+        (
+            Search("+ - * / neg", 5, {"numbers": (0, 1, -1)}),
+            Search("* / neg", 5, TWO | {"facts": "nonzero finite"}),
+            Search("abs sign * neg", 4, ONE | {"facts": "nonnegative"}),
+            Search("abs sign * neg", 4, ONE | {"facts": "nonpositive"}),
+            Search("abs sign * neg", 4, ONE | {"facts": "positive negative"}),
+        ),
+    ),
     "exponents": Domain(
         ("exponentials", "logs", "roots"),
         (

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_MANY_YOUNG = 2000
-
 
 class _Held(threading.local):
     """Whether this thread has stopped the collector."""
@@ -17,6 +15,7 @@ class _Held(threading.local):
 
 
 _held = _Held()
+resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
 
 
 @contextmanager
@@ -28,7 +27,7 @@ def paused_gc() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    gc.disable()
+    _stop()
     _held.here = True
     try:
         yield
@@ -47,13 +46,21 @@ def running_gc() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.disable()
+        _stop()
+
+
+def _stop() -> None:
+    global resting
+    gc.disable()
+    resting = True
 
 
 def _go_on() -> None:
-    if gc.get_count()[0] > _MANY_YOUNG and not gc.get_freeze_count():
+    global resting
+    if gc.get_count()[0] > gc.get_threshold()[0] and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
+    resting = False
     gc.enable()
 
 

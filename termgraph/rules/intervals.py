@@ -20,6 +20,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import gather, set_subtensor, subtensor
 from termgraph.terms.ops.reduce import argmax, argmin, max_, min_, sum_
 from termgraph.terms.ops.shaping import alloc, arange, join, make_vector, reshape, shape_i
+from termgraph.terms.signature import GREATEST, LEAST, TOLD
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
@@ -56,13 +57,19 @@ def range_of(t: AnyTerm) -> Range | None:
 
 def known_ranges(x: AnyTerm, y: AnyTerm) -> tuple[Range, Range, bool] | None:
     """The ranges of two integer terms, and whether `T.assume` speaks in either; None where nothing is known of both."""
-    notes = x._notes  # asked often: what is noted is looked up here, not in a call
-    left = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(x)
-    notes = y._notes
-    right = notes[_RANGE] if notes is not None and _RANGE in notes else _look_up(y)
+    left, right = _look_up(x), _look_up(y)
     if left is None or right is None or not (left.told or right.told):
         return None
     return left.range, right.range, left.stated or right.stated
+
+
+def decides(x: AnyTerm, y: AnyTerm) -> bool:
+    """Whether ranges may show that `x` is nowhere above `y`, or an assumption may, judged by signatures.
+
+    The greatest number of one and the least of the other have to be known, or all of one: it may be as far as it goes.
+    """
+    left, right = x.sig.kind.known, y.sig.kind.known
+    return bool(left & GREATEST and right & LEAST) or left >= TOLD or right >= TOLD  # what is stated is told
 
 
 def may_tell(i: AnyTerm, j: AnyTerm) -> bool:
@@ -384,6 +391,6 @@ _COMPARISONS = frozenset((ew.lt, ew.le, ew.gt, ew.ge, ew.eq, ew.neq))
 COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
 
 __all__ = [
-    "COMPUTED", "LONGEST", "Range", "known_ranges", "limits", "may_tell", "product", "range_of", "raw_range",
+    "COMPUTED", "LONGEST", "Range", "decides", "known_ranges", "limits", "may_tell", "product", "range_of", "raw_range",
     "stays_within", "tells", "within",
 ]  # fmt: skip

@@ -8,11 +8,22 @@ rows of `arange(n)`, the operands of a minimum.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from termgraph.rules.intervals import Range, known_ranges, limits, product, range_of, raw_range, stays_within, within
+from termgraph.rules.intervals import (
+    Range,
+    decides,
+    known_ranges,
+    limits,
+    may_tell,
+    product,
+    range_of,
+    raw_range,
+    stays_within,
+    within,
+)
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import assume, between
@@ -196,6 +207,7 @@ _STATING = frozenset((assume, between, ew.cast))
 _BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
 _UNCHANGED = _STATING | {dimshuffle}  # of what `_bare` may take away
 _TELLING = _UNCHANGED | _BOUNDED | _LOOKED_INTO  # where operands may bound a term
+_HELD, _TOWERING = _TELLING | {ew.minimum}, _TELLING | {ew.maximum}  # what terms may be above of, and below
 _SAME_PLACES = _LOOKED_INTO | {ew.mod, ew.floor_div, ew.minimum, ew.maximum, ew.cast, dimshuffle}
 
 
@@ -238,19 +250,32 @@ def _times(form: Form, number: int) -> Form:
 
 def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
     """Whether `x + by <= y` is proved for integers, element by element."""
+    if not may_tell(x, y) or (not decides(x, y) and _by_operands(x, y) is False):
+        return False  # told by signatures and operators: no range is worked out
     known = known_ranges(x, y)
     if known is None:
         return False
     left, right, stated = known
     if left[1] + by <= right[0]:
         return True
-    if not stated and (above := _reached(x, ew.minimum)) and (below := _reached(y, ew.maximum)):
-        return not by and not {*map(id, above)}.isdisjoint(map(id, below))
+    if not stated and (found := _by_operands(x, y)) is not None:
+        return found and not by
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
 
 
-def _reached(t: AnyTerm, through: Op) -> list[AnyTerm] | None:
+def _by_operands(x: AnyTerm, y: AnyTerm) -> bool | None:
+    """Whether nested minima of `x` and nested maxima of `y` have an operand in common. None if other terms may bound
+    one of the two. Most terms are neither of these: then nothing is walked.
+    """
+    above = _reached(x, ew.minimum) if x.op.family in _HELD else (x,)
+    below = _reached(y, ew.maximum) if y.op.family in _TOWERING else (y,)
+    if above is None or below is None:
+        return None
+    return not {*map(id, above)}.isdisjoint(map(id, below))
+
+
+def _reached(t: AnyTerm, through: Op) -> Sequence[AnyTerm] | None:
     """The operands of nested maxima (minima), which are nowhere above (below) the term. None if arithmetic stands among
     them: then other terms may bound it, too.
     """

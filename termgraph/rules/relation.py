@@ -129,10 +129,10 @@ def _forwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State,
 
 # ---------------------------------------------------------------------- backwards
 def _backwards(rule: Stated, left: PatternTerm, right: PatternTerm, state: State) -> Stream:
+    """The left side as written comes first, then its other spellings: those with operands in another order, too."""
     yield from interleave(
         _undone(rule, instance, left, right, env, state)
-        for instance in rule.instances()
-        if instance.main
+        for instance in sorted(rule.instances(), key=lambda i: not i.main)
         for env in _sources(instance, right)
     )
 

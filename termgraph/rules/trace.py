@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
+
+
+_number: Any = itemgetter(0)  # of the rule, in a step
 
 
 class Record:
@@ -31,7 +35,7 @@ class Trace:
         self.roots, self.rules, self.stage = list(roots), rules, stage
         self.steps: list[tuple[int, Any, Any]] = []  # (rule number, before, after)
         self.moved: list[Any] = []  # old, new, old, new, ...
-        self.rule_seconds = [0.0] * len(rules)
+        self.rule_seconds: dict[int, float] = defaultdict(float)  # by rule number; few of all rules fire in one graph
         self.visited = 0
         self.body: Any = None  # the op whose body was rewritten, if it is not the graph itself
         self._origins: dict[Any, Any] | None = None
@@ -52,12 +56,15 @@ class Trace:
     @property
     def counts(self) -> Counter[str]:
         """How often each rule fired."""
-        return Counter(self.rules[i].name for i, _, _ in self.steps)
+        found: Counter[str] = Counter()
+        for i, times in Counter(map(_number, self.steps)).items():
+            found[self.rules[i].name] += times
+        return found
 
     @property
     def seconds(self) -> dict[str, float]:
         """Seconds spent in each rule that fired (matching, goals, building), estimated from every sixteenth node."""
-        return {self.rules[i].name: s for i, s in enumerate(self.rule_seconds) if s}
+        return {self.rules[i].name: s for i, s in sorted(self.rule_seconds.items()) if s}
 
     def origins(self) -> dict[Any, Any]:
         """For each term that rewriting made, the term it replaced."""

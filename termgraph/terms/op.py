@@ -106,7 +106,8 @@ class Op:
     vector = False  # whether C computes whole vectors of it at a fraction of the cost
     length_from: Callable[[Any, int], tuple[Any, int] | None] | None = None  # see `ops/shapes.py`
     # Whether integers that it gives may have a narrower range than their dtype: if "any" or "every" operand has one, by
-    # "itself", or as the "user" says. Empty: none has. See `rules.intervals`.
+    # "itself", or as the "user" says; the "largest" and "smallest" of some are bounded from one side by any, from the
+    # other by every operand. Empty: none has. See `rules.intervals`.
     range_from: str = ""
     doc: str = ""
     lvars: frozenset[Var] = frozenset()  # logic variables among the parameters: only in rule patterns

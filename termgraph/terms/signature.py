@@ -7,6 +7,8 @@ asked about it. An op keeps its signatures in tables, so a signature names no op
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.interned import Interned
@@ -15,7 +17,9 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from termgraph.terms.types import Type
 
-NOTHING, TOLD, STATED = range(3)  # what may be known of the range of integers: nothing, something, by `T.assume`
+# What may be known of the range of integers: its least number, its greatest, and that `T.assume` says something of it.
+NOTHING, LEAST, GREATEST, STATED = 0, 1, 2, 4
+TOLD = LEAST | GREATEST
 
 _MOST = 20_000  # of one op; then its table starts again, since the operators that it was made for may be gone
 
@@ -83,21 +87,28 @@ def known_range(op: Any, type_: Type, args: tuple[Any, ...]) -> int:
     if not op.range_from or type_.__class__ is not TensorType or type_.kind not in "iub":
         return NOTHING
     if op.range_from == "user":
-        return STATED
+        return STATED | TOLD
     known = [_known_of(a, type_.dtype) for a in args]
-    most = max(known, default=NOTHING)
+    some = reduce(or_, known, NOTHING)
+    if op.range_from in _EXTREMES and not some & STATED:
+        every = reduce(and_, known, TOLD)
+        return some & LEAST | every & GREATEST if op.range_from == "largest" else some & GREATEST | every & LEAST
     if op.range_from == "itself":
-        return max(TOLD, most)
-    return NOTHING if op.range_from == "every" and most is not STATED and NOTHING in known else most
+        return some | TOLD
+    silent = op.range_from == "every" and not some & STATED and NOTHING in known
+    return NOTHING if silent or not some else some | TOLD
+
+
+_EXTREMES = ("largest", "smallest")
 
 
 def _known_of(operand: Any, dtype: str) -> int:
     """As far as an operand narrows the range of a dtype; all numbers of another dtype may be a part of it."""
     type_ = operand.type
-    most: int = operand.sig.kind.known
+    known: int = operand.sig.kind.known
     if type_.__class__ is TensorType and type_.kind in "iub" and type_.dtype != dtype:
-        most = max(TOLD, most)
-    return most
+        known |= TOLD
+    return known
 
 
 def _key(args: tuple[Any, ...]) -> Any:

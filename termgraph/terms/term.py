@@ -14,6 +14,7 @@ import numpy as np
 from etuples.core import ExpressionTuple
 from unification import Var
 
+from termgraph import _collector
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.interned import TABLES, Interned, Ref, settled
@@ -195,7 +196,7 @@ def mk1(op: Op, a: AnyTerm) -> AnyTerm:
     ref.key = args
     if sigs.terms.setdefault(args, ref) is not ref:
         return settled(sigs.terms, t, ref)
-    if _collecting():
+    if not _collector.resting and _collecting():
         _untrack(t)
         _untrack(ref)
     return t
@@ -226,7 +227,7 @@ def mk2(op: Op | Var, a: Any, b: Any) -> AnyTerm:
     ref.key = args
     if sigs.terms.setdefault(args, ref) is not ref:
         return settled(sigs.terms, t, ref)
-    if _collecting():
+    if not _collector.resting and _collecting():
         _untrack(t)
         _untrack(ref)
     return t
@@ -309,7 +310,9 @@ def _intern(op: Op, args: tuple[Any, ...], sig: Signature | None, free: frozense
     ref.key = args if table is not _OPEN else (op, *args)
     if table.terms.setdefault(ref.key, ref) is not ref:
         return settled(table.terms, t, ref)
-    if _collecting():  # while the collector rests, taking terms from it would cost as much as making them
+    if (
+        not _collector.resting and _collecting()
+    ):  # while the collector rests, taking terms from it would cost as much as making them
         _untrack(t)
         _untrack(ref)
     return t

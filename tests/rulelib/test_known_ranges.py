@@ -7,9 +7,10 @@ import pytest
 
 import termgraph.tensor as T
 from termgraph import db
-from termgraph.rules import intervals, range_facts
+from termgraph.rules import intervals, linear, range_facts
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.signature import GREATEST, LEAST
 from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import children_first
 
@@ -58,6 +59,10 @@ def test_a_range_is_known_only_where_the_signature_says_so_and_is_the_same(seed)
         if f is not None and not t.sig.kind.known:
             assert not f.told, t
             assert not f.stated, t
+        if f is not None:
+            around = intervals.limits(t)
+            assert t.sig.kind.known & LEAST or f.range[0] == around[0], t
+            assert t.sig.kind.known & GREATEST or f.range[1] == around[1], t
         assert intervals.range_of(t) == (f and f.range), t
         assert intervals.stays_within(t) == bool(f and f.exact) or not t.sig.kind.known, t  # such as `-1 - x`
         assert intervals.stays_within(t) <= bool(f and f.exact), t
@@ -98,3 +103,26 @@ def test_of_pairs_of_which_nothing_is_known_none_is_looked_up(monkeypatch):
     quiet = [t for t in grown(np.random.default_rng(1), 200) if not t.sig.kind.known][:40]
     monkeypatch.setattr(intervals, "_work_out", None)
     assert all(intervals.known_ranges(i, j) is None for i, j in itertools.product(quiet, quiet))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_signatures_rule_out_no_range_would_show(seed, monkeypatch):
+    terms = [t for t in grown(np.random.default_rng(seed), 60) if t.type.dtype == "int64"][:30]
+    terms += [mk(ew.maximum, (terms[0], Const(3))), mk(ew.minimum, (terms[1], terms[2])), Const(3)]
+    quick = {(i, j, by): linear.not_above(i, j, by) for i, j in itertools.product(terms, terms) for by in (0, 1)}
+    monkeypatch.setattr(linear, "decides", lambda i, j: True)
+    assert {k: linear.not_above(*k) for k in quick} == quick
+    assert any(quick.values())
+
+
+def test_a_maximum_with_a_number_is_known_from_below_only(monkeypatch):
+    i, j, three = T.lvector("i").term, T.lvector("j").term, Const(3)
+    above, below = mk(ew.maximum, (i, three)), mk(ew.minimum, (i, three))
+    assert (above.sig.kind.known, below.sig.kind.known, three.sig.kind.known) == (LEAST, GREATEST, LEAST | GREATEST)
+    assert mk(ew.maximum, (above, j)).sig.kind.known == LEAST
+    assert linear.not_above(below, three)
+    assert linear.not_above(three, above)
+    assert linear.not_above(j, mk(ew.maximum, (above, j)))
+    monkeypatch.setattr(intervals, "_work_out", None)  # of these nothing is worked out
+    assert not linear.not_above(mk(ew.maximum, (j, three)), j)
+    assert not linear.not_above(j, mk(ew.maximum, (mk(ew.neg, (i,)), above)))

@@ -112,7 +112,7 @@ add = elementwise(
 )  # fmt: skip
 mul = elementwise(
     "mul", None, np.multiply, c=Spelling(b="{&}", iuf="{narrow}{*}", c="tg_mul"), cuda=Spelling(c="{*}"), cost=1,
-    commutative=True, associative=True, range_from="any",
+    commutative=True, associative=True, range_from="any",  # any number times 1 or 0
 )  # fmt: skip
 sub = elementwise("sub", 2, np.subtract, c=Spelling(iufc="{narrow}({0} - {1})"), cost=1, range_from="every")
 true_div = elementwise(
@@ -153,11 +153,11 @@ fma = elementwise(
 )  # fmt: skip
 maximum = elementwise(
     "maximum", None, np.maximum, c=Spelling(biuf="tg_maximum"), cost=1, exact=True, commutative=True, associative=True,
-    range_from="any",
+    range_from="largest",
 )  # fmt: skip
 minimum = elementwise(
     "minimum", None, np.minimum, c=Spelling(biuf="tg_minimum"), cost=1, exact=True, commutative=True, associative=True,
-    range_from="any",
+    range_from="smallest",
 )  # fmt: skip
 fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum"), cost=1, exact=True, commutative=True)
 fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
