@@ -14,6 +14,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.compiled import MachineFunction
+from termgraph.terms.errors import ShapeError
 
 LINKER = "auto"
 needs_c = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -155,3 +156,20 @@ def test_ctrl_c_in_a_long_call_leaves_everything_usable(linker):
     finally:
         process.kill()
     assert out == "fine\n", err
+
+
+@needs_c
+def test_products_too_long_for_blas_fail_before_any_of_them_writes():
+    """Each product adds to its variable in place; the second has a length that is no `int` of BLAS."""
+    x, long, other = T.dmatrix("x"), T.dmatrix("long"), T.dmatrix("other")
+    w, v = tg.shared(np.eye(3), "w"), tg.shared(np.zeros((0, 0)), "v")
+    updates = [(w, w - 0.5 * T.dot(x.T, x)), (v, v - 0.5 * T.dot(long.T, other))]
+    f = tg.function([x, long, other], [], updates=updates, mode=tg.Mode(linker="c"))
+    assert len(f.stage("memory").scheduled.modes) == 2  # both are written in place
+    before, rows = [w.get_value(), v.get_value()], np.zeros((2**31 + 8, 0))
+    with pytest.raises(Exception, match=r"at most 2147483647 rows and columns|failed with code 4") as failed:
+        f(np.ones((4, 3)), rows, rows)
+    assert unchanged([w, v], before)
+    assert failed.type is ShapeError
+    f(np.ones((4, 3)), np.zeros((5, 0)), np.zeros((5, 0)))
+    assert not np.array_equal(w.get_value(), before[0])

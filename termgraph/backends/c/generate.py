@@ -37,6 +37,7 @@ from termgraph.lower.loops.tree import Call, Node, Repeat, Tiles, walk
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE
 from termgraph.lower.memory.strides import Kinds
+from termgraph.lower.memory.updates import checked_products
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.convolution_epilogues import finish_convolutions
 from termgraph.lower.schedule.cost import work
@@ -306,6 +307,7 @@ class _Writer:
             a, b = p.poly(check.a), p.poly(check.b)
             sign, code = ("!=", LENGTH_DIFFERS) if check.test == "eq" else ("<", LENGTH_TOO_SMALL)
             lines.append(f"    if ({a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
+        lines += library_calls.lengths_checked(checked_products(self.nodes), p)
         s = self.signature
         for k, t in enumerate(self.roots):
             lengths.extend(enumerate(self.shape(t), s.output_env(k)))

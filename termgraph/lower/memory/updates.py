@@ -5,7 +5,7 @@ Read off the tree; no term is rewritten for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from termgraph._records import record
@@ -18,6 +18,7 @@ from termgraph.lower.schedule.cost import work
 
 # Work after the first early update, which cannot be interrupted: at most ten seconds, mostly less than one.
 LONGEST = 3 * 10**10
+PRODUCTS = ("gemm", "gemv")  # library calls that fail for nothing but their lengths
 
 
 @record(eq=False)
@@ -62,15 +63,8 @@ def _candidate(uses: Uses, old: Buf, new: Buf, alone: bool = True) -> InPlace | 
     written = writes(node)  # of several variables, where loops were joined
     read_later = any(n is not node for b in written for n in uses.readers.get(b, ()))
     written_later = any(uses.writers[b][-1] is not node for b in written)
-    return None if read_later or written_later or not _cannot_fail(node) else InPlace(old, new, node, copy)
-
-
-def _cannot_fail(node: Node) -> bool:
-    """No index from data, no room to be found."""
-    if isinstance(node, Call):
-        return True
-    simple = isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd
-    return simple and not any(isinstance(n, Let) and n.term.op.family is INDEX for n in walk([node]))
+    simple = isinstance(node, Call) or (isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd)
+    return InPlace(old, new, node, copy) if simple and not (read_later or written_later or can_fail(node)) else None
 
 
 def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
@@ -163,12 +157,24 @@ def _never_fails_from(nodes: Sequence[Node]) -> int:
 
 
 def can_fail(node: Node) -> bool:
-    """Whether a statement checks an index, or needs memory that there may be too little of."""
+    """Whether a statement checks an index, or needs memory that there may be too little of.
+
+    Products do not: their lengths are compared when a call begins (`checked_products`).
+    """
     if isinstance(node, Call):
-        return node.name not in ("gemm", "gemv") or any(n.const is None for n in node.sizes)
+        return node.name not in PRODUCTS
     if not isinstance(node, (Kernel, Let, Write, Quiet)):
         return True
     return any(isinstance(n, Row) or (isinstance(n, Let) and n.term.op.family is INDEX) for n in walk([node]))
+
+
+def checked_products(nodes: Sequence[Node]) -> Iterator[Call]:
+    """The products from the first statement on that writes in place.
+
+    One of lengths that BLAS cannot count must fail before.
+    """
+    first = next((k for k, n in enumerate(nodes) if getattr(n, "final", False)), len(nodes))
+    return (n for n in walk(list(nodes[first:])) if isinstance(n, Call) and n.name in PRODUCTS)
 
 
 def _without(n: Node, gone: Collection[Buf]) -> Node | None:
@@ -193,4 +199,4 @@ def _reads(n: Node) -> Sequence[object]:
     return (n.value, *values(n.offset)) if isinstance(n, Write) else ()
 
 
-__all__ = ["Early", "can_fail", "early_updates", "update_modes"]
+__all__ = ["Early", "can_fail", "checked_products", "early_updates", "update_modes"]

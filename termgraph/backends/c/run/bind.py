@@ -13,6 +13,7 @@ import numpy as np
 from termgraph.backends.c.build.program_library import Again, built, with_terms
 from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.run.glue import bind
+from termgraph.backends.c.text.library_calls import MOST, TOO_LONG
 from termgraph.backends.c.text.routines import FAILED
 from termgraph.stages import Ledger
 from termgraph.terms.errors import ShapeError
@@ -28,6 +29,9 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     if not 0 <= op < len(program.sites) or code not in (LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX, FAILED):
         if code == NO_ROOM:
             return _no_room(program, *numbers[:3])
+        if code == TOO_LONG:
+            m, n, k = numbers[:3]
+            return ShapeError(f"BLAS multiplies matrices of at most {MOST} rows and columns, not {m}x{k} by {k}x{n}")
         return RuntimeError(f"compiled code failed with code {code} at {op}: {numbers}")
     site = program.sites[op]
     kind: Any = ValueError if code == BAD_INDEX else ShapeError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import pattern
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Products of so few rows, or sums of so few outer products, with so large a matrix, need no library: thin_products.py.
 FEW, LARGE = 16, 1 << 15
+TOO_LONG = 4  # the code by which a product reports lengths that BLAS cannot count: m, n, k
+MOST = 2**31 - 1
 SIDE = 64  # the longest side of a small matrix: small_products.py
 NUMBER = pattern(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -89,6 +92,20 @@ def _one(n: Call, p: Printer, alpha: str | None, st: str) -> None:
     )
 
 
+def lengths_checked(products: Iterable[Call], p: Printer) -> list[str]:
+    """Lines of the plan that refuse products whose lengths BLAS cannot count."""
+    lines: dict[str, None] = {}
+    for n in products:
+        steps = [step for _, _, steps in n.operands for step in steps]
+        long = [x for x in dict.fromkeys([*n.sizes, *steps]) if x.const is None or x.const > MOST]
+        if long:
+            m, *rest = [p.poly(x) for x in n.sizes]
+            numbers = ", ".join([m, *["1"][len(rest) - 1 :], *rest])
+            too_long = " || ".join(f"{p.poly(x)} > {MOST}" for x in long)
+            lines[f"    if ({too_long}) return tg_fail(st, {TOO_LONG}, 0, {numbers}, 0);"] = None
+    return list(lines)
+
+
 def numbers_apart(lines: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """The lines of a product that reads its numbers from a table, and these: products are alike but for them."""
     found: list[str] = []
@@ -131,7 +148,11 @@ def helpers(source: str) -> str:
     """The wrappers around BLAS that a source uses: they know what to do with empty matrices."""
     return "\n".join(
         section(
-            "", template.replace("@", letter).replace("$T", CTYPE[dtype]).replace("$S", "&" if letter in "cz" else "")
+            "",
+            template.replace("$TOO_LONG", str(TOO_LONG))
+            .replace("@", letter)
+            .replace("$T", CTYPE[dtype])
+            .replace("$S", "&" if letter in "cz" else ""),
         )
         for name, template in TEXTS.items()
         for dtype, letter in LETTER.items()
@@ -147,7 +168,7 @@ tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alp
 {
     const int64_t most = 0x7fffffff;
     if (m > most || n > most || k > most || lda > most || ldb > most || ldc > most) {
-        tg_fail(st, 4, 0, m, n, k, 0);
+        tg_fail(st, $TOO_LONG, 0, m, n, k, 0);
         return;
     }
     if (k == 0 && beta == 0) for (int64_t i = 0; i < m * n; i++) c[i] = 0;
@@ -164,7 +185,7 @@ tg_gemv_@(tg_status *st, int ta, int64_t m, int64_t k, $T alpha, $T beta, const 
 {
     const int64_t most = 0x7fffffff;
     if (m > most || k > most || lda > most || step > most) {
-        tg_fail(st, 4, 0, m, 1, k, 0);
+        tg_fail(st, $TOO_LONG, 0, m, 1, k, 0);
         return;
     }
     if (k == 0 && beta == 0) for (int64_t i = 0; i < m; i++) y[i] = 0;
