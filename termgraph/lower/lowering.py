@@ -18,8 +18,9 @@ from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
+from termgraph.lower.memory.set_aside import LOWER, early_orders
 from termgraph.lower.memory.strides import Kinds
-from termgraph.lower.memory.updates import early_updates, update_modes
+from termgraph.lower.memory.updates import Early, update_modes
 from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
 from termgraph.lower.push.kernel import Buf
@@ -258,7 +259,7 @@ def scheduled(value: Lowered) -> Scheduled:
     if target.ahead is not None and value.region.fuse:
         nodes, gone = products_ahead(nodes, temps, target.ahead)
         temps = [b for b in temps if b not in gone]
-    nodes, modes = _with_updates(value, nodes, temps)
+    nodes, modes, temps = _with_updates(value, nodes, temps)
     finished: dict[Buf, Buf] = {}
     if target.epilogues is not None and value.region.fuse:
         fixed = [b for k, b in targets_of(value).items() if k in dict(value.region.replaced)]
@@ -376,27 +377,43 @@ def replaceable(value: Lowered) -> list[tuple[int, tuple[Buf, Buf]]]:
     return found
 
 
-def _with_updates(value: Lowered, nodes: list[Node], temps: list[Buf]) -> tuple[list[Node], dict[Buf, str]]:
+def _with_updates(value: Lowered, nodes: list[Node], temps: list[Buf]) -> tuple[list[Node], dict[Buf, str], list[Buf]]:
     """The tree with new values of variables written over the old ones, at its end or where that needs less memory."""
     target, pairs = value.region.target, [pair for _, pair in replaceable(value)]
     last, modes = _updates_last(nodes, pairs, target.whole_updates)
-    early = early_updates(nodes, pairs) if target.early_updates and len(temps) >= MANY_TEMPS else None
-    if early is None:
-        return last, modes
-    try:
-        sizes = {b: of_sizes.size_of(b) for b in targets_of(value).values()}
-        now, then = (
-            of_sizes.most_alive(order, temps) + sum(n for b, n in sizes.items() if b not in written)
-            for order, written in ((last, modes), (early.order, early.modes))
-        )
-    except of_sizes.UnknownLength:
-        return last, modes
-    if then >= now - now // of_sizes.LOWER:
-        return last, modes
-    for n in nodes:
+    plain = Early(last, modes, {n for n in last if getattr(n, "final", False)}), temps
+    chosen = plain
+    if target.early_updates and len(temps) >= MANY_TEMPS and pairs:
+        try:
+            least = _held(value, *plain)
+            for early, more in early_orders(nodes, pairs):
+                tried = early, [*temps, *more]
+                bytes_ = _held(value, *tried)
+                if bytes_ < least - least // (LOWER if more else of_sizes.LOWER):
+                    least, chosen = bytes_, tried
+        except of_sizes.UnknownLength:
+            chosen = plain
+    order, temps = chosen
+    _mark(order)
+    return order.order, order.modes, temps
+
+
+def _held(value: Lowered, order: Early, temps: list[Buf]) -> int:
+    """The bytes that a call holds; UnknownLength if that is not known."""
+    _mark(order)
+    own = [b for b in targets_of(value).values() if b not in order.modes]
+    replaced = {old: new for _, (old, new) in replaceable(value) if new in order.modes}
+    results: int = sum(map(of_sizes.size_of, own))
+    st = of_sizes.Statements(order.order, temps, own if value.region.target.reuses_memory else (), replaced)
+    temporaries: int = of_sizes.ordered(st, results).nbytes
+    return results + temporaries
+
+
+def _mark(order: Early) -> None:
+    """Tell the statements which of them write in place."""
+    for n in order.order:
         if isinstance(n, (Kernel, Call)):
-            n.final = n in early.finals
-    return early.order, early.modes
+            n.final = n in order.finals
 
 
 def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) -> tuple[list[Node], dict[Buf, str]]:

@@ -11,11 +11,13 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c import generate
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.lower import lowering
 from termgraph.lower.loops.tree import Quiet
 from termgraph.lower.lowering import replaceable
 from termgraph.lower.memory import limit as limits
+from termgraph.lower.memory import set_aside
 from termgraph.lower.memory.plan import loads, writes
-from termgraph.lower.memory.updates import can_fail
+from termgraph.lower.memory.updates import can_fail, early_updates
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 BATCH, WIDTH, LAYERS = 16, 24, 6
@@ -64,7 +66,21 @@ def looked_up(h, rng):
     return h, weights
 
 
-BUILDS = [dense, bounded, attended, twice, looked_up]
+def normalized(h, rng):
+    """Convolutions and batch norms: routines may fail, and new values are made in loops that other values come from."""
+    h, weights = T.repeat(T.repeat(h.reshape((2, 4, 4, 12)), 2, axis=2), 2, axis=3), []
+    h = T.concatenate([h, T.tanh(h)], axis=1)
+    for _ in range(LAYERS):
+        w, scale, shift = weigh(rng, 8, 8, 3, 3), weigh(rng, 8), weigh(rng, 8)
+        made = T.nnet.conv2d(h, w, border_mode=(1, 1), filter_flip=False)
+        made = made - made.mean(axis=(0, 2, 3), keepdims=True)
+        made = made / T.sqrt((made * made).mean(axis=(0, 2, 3), keepdims=True) + 1e-5)
+        h = h + T.maximum(made * scale.reshape((8, 1, 1)) + shift.reshape((8, 1, 1)), 0)
+        weights += [w, scale, shift]
+    return h, weights
+
+
+BUILDS = [dense, bounded, attended, twice, looked_up, normalized]
 
 
 def plain(w, g):
@@ -76,12 +92,14 @@ def momentum(w, g):
     return [(v, np.float32(0.9) * v + g), (w, w - np.float32(1e-3) * v)]
 
 
-EARLY = [dense, bounded, attended, looked_up]
+EARLY = [dense, bounded, attended, looked_up, normalized]
 
 
 def step(build, rule, early, monkeypatch, limit=None):
     for name in ("TARGET", "QUICK_TARGET"):
         monkeypatch.setattr(generate, name, replace(getattr(generate, name), early_updates=early))
+    monkeypatch.setattr(lowering, "LOWER", 64)
+    monkeypatch.setattr(set_aside, "SHARE", 0)  # the copies of small nets are much of their work
     rng, x = np.random.default_rng(3), T.tensor("x", dtype="float32", shape=(BATCH, WIDTH))
     h, weights = build(x, rng)
     loss = (h * h).mean()
@@ -127,7 +145,33 @@ def test_a_plain_step_holds_no_gradient(monkeypatch):
     assert f.peak < activations + 4 * LAYERS * WIDTH * 4 + 256
 
 
-@pytest.mark.parametrize("build", [dense, bounded, attended])
+def test_values_set_aside_have_no_memory_of_their_own(monkeypatch):
+    late, *_ = step(normalized, plain, False, monkeypatch)
+    f, _, weights = step(normalized, plain, True, monkeypatch)
+    assert f.memory().results == 4 and len(f.stage("memory").scheduled.modes) == len(weights)
+    assert f.peak < 0.95 * late.peak
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_values_set_aside_are_the_same_bits(seed, monkeypatch):
+    build = [dense, normalized, attended][seed % 3]
+    late, x, kept = step(build, plain, False, monkeypatch)
+    rng = np.random.default_rng(seed)
+
+    def drawn(nodes, pairs):
+        apart = set_aside.set_aside(nodes, pairs, {new for _, new in pairs if rng.random() < 0.5})
+        yield early_updates(apart.nodes, pairs), apart.temps
+
+    monkeypatch.setattr(lowering, "early_orders", drawn)
+    monkeypatch.setattr(lowering, "LOWER", -1)  # taken although it needs no less
+    f, _, weights = step(build, plain, True, monkeypatch)
+    assert f.is_early and any(b.name.endswith("_new") for b in f.stage("memory").scheduled.temps)
+    for _ in range(3):
+        assert f(x) == late(x)
+        assert all(np.array_equal(a.get_value(), b.get_value()) for a, b in zip(weights, kept, strict=True))
+
+
+@pytest.mark.parametrize("build", [dense, bounded, attended, normalized])
 def test_a_limit_with_early_updates(build, monkeypatch):
     f, x, weights = step(build, plain, True, monkeypatch)
     small, _, others = step(build, plain, True, monkeypatch, limit=0.8)
