@@ -24,6 +24,7 @@ from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.gradmarks import zero_grad
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
@@ -170,8 +171,13 @@ def corrcoef(
     spread = ew.sqrt(ew.real(diagonal(c)))
     c = c / dimshuffle(spread, 0, "x") / dimshuffle(spread, "x", 0)
     if c.type.kind == "c":
-        return ew.complex_(ew.clip(ew.real(c), -1, 1), ew.clip(ew.imag(c), -1, 1))
-    return ew.clip(c, -1, 1)
+        return ew.complex_(_within_one(ew.real(c)), _within_one(ew.imag(c)))
+    return _within_one(c)
+
+
+def _within_one(c: TensorVariable) -> TensorVariable:
+    """Correlations without what rounding adds to 1; the slope at 1 must not depend on it, so it is that before."""
+    return c + zero_grad(ew.clip(c, -1, 1) - c)
 
 
 # ---------------------------------------------------------------------- slopes and areas of samples

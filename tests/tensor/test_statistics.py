@@ -308,3 +308,13 @@ def test_softmax_of_a_matrix_asks_for_the_axis():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             function(v), function(x, axis=None), function(x, -1)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "STRICT", tg.Mode(linker="py")])
+def test_the_correlation_of_a_row_with_itself_has_no_slope(mode, rng):
+    x = T.tensor("x", dtype="float64", shape=(3, 4))
+    itself = T.corrcoef(x)[0, 0]
+    f = tg.function([x], [itself, tg.grad(itself, x)[0]], mode=mode)
+    for _ in range(50):
+        one, slope = f(rng.normal(size=(3, 4)))
+        assert one <= 1 and abs(one - 1) < 1e-12 and np.abs(slope).max() < 1e-12
