@@ -45,6 +45,23 @@ assert gc.isenabled()
     assert "termgraph.tensor" in modules_after(code)
 
 
+def test_a_compile_reads_neither_what_makes_matchers_nor_the_texts_of_other_programs(tmp_path):
+    """Images have the matchers; a dense layer draws no numbers and calls no routine."""
+    code = """
+import numpy as np, termgraph as tg, termgraph.tensor as T
+x, w = T.fmatrix("x"), tg.shared(np.ones((4, 4), "float32"))
+loss = (T.tanh(x @ w) ** 2).mean()
+f = tg.function([x], [loss, tg.grad(loss, w)])
+f(np.ones((2, 4), "float32"))
+"""
+    modules_after(code)  # makes images, where there are none
+    there = modules_after(code, tmp_path)
+    assert "termgraph.backends.c.generate" in there
+    making = {f"termgraph.rules.{m}" for m in ("definition", "tree", "emit", "stage", "interpret", "saturation")}
+    texts = ("routines", "convolution", "pooling", "transforms", "draws", "gammas", "bessel", "special", "timers")
+    assert not there & (making | {f"termgraph.backends.c.text.{m}" for m in texts} | {"difflib", "traceback"})
+
+
 def test_every_public_name_is_there():
     assert all(getattr(termgraph, name) is not None for name in termgraph.__all__)
     assert set(termgraph.__all__) <= set(dir(termgraph))

@@ -61,7 +61,7 @@ class _Reader:
         number = self.bufs.get(b)
         if number is None:
             number = self.bufs[b] = len(self.bufs)
-            self.key.append((b.dtype, b.kind in ("input", "const"), b.kind in ("tile", "row"), b in self.aliased))
+            self.key.append((b.dtype, b.kind in ("tile", "row"), b in self.aliased))
         return number
 
     def new(self, t: AnyTerm) -> int:

@@ -15,8 +15,6 @@ from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options
 from termgraph.compile.values import Memory, Rewritten
 from termgraph.rules.memo import Memo
-from termgraph.rules.price import price
-from termgraph.rules.saturation import saturate as saturated
 from termgraph.tensor.trace import placed
 from termgraph.terms.errors import RuleWarning, ShapeError
 from termgraph.terms.moved import rebuild_moved
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
 _passes: Any = lazy("termgraph.loops.passes")
+price, saturation = lazy("termgraph.rules.price"), lazy("termgraph.rules.saturation")
 
 WITH_BODY = (call, loop)
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
@@ -123,7 +122,7 @@ def saturate(value: Rewritten) -> Rewritten:
     rules = rules_of(options, "saturate") if options.included and options.rewrites else None
     if not rules:
         return value
-    found = saturated(list(value.roots), rules.rules, price, rules.assume)
+    found = saturation.saturate(list(value.roots), rules.rules, price.price, rules.assume)
     if not found.trace.steps:
         return value
     return _again(replace(value, roots=tuple(found.terms), traces=(*value.traces, found.trace)))

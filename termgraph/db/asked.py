@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from termgraph import tensor as T
+from termgraph._lazy import lazy
 from termgraph.tensor.variable import Variable
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.term import Term
@@ -17,6 +17,7 @@ from termgraph.terms.term import Term
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
+difflib = lazy("difflib")
 _OTHER_NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "power": "pow", "divide": "true_div", "true_divide": "true_div",
     "multiply": "mul", "subtract": "sub", "negative": "neg", "square": "sqr", "not_equal": "neq", "equal": "eq",

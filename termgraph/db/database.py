@@ -5,7 +5,6 @@ Rule sets are frozen and cached, so that the compiled matchers and the memo of a
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -13,18 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from unification import Var
 
 from termgraph._lazy import lazy
-from termgraph.db import image_files, images, loading
-from termgraph.db.asked import family_of
+from termgraph.db import image_files, images
 from termgraph.db.queries import EVERYTHING, FILES_OF, OVERFLOW, PLUS_ZERO, Query
 from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages
 from termgraph.rules.defined import DEFINED, changes
-from termgraph.rules.definition import SET_TAGS, STAGE_SETS, Rule, all_tags
 from termgraph.rules.facts import no_overflow
 from termgraph.rules.image import Image
-from termgraph.rules.pattern import HeadWith, this
 from termgraph.rules.pieces import REWRITING
 from termgraph.rules.stdgoals import within_limits
 from termgraph.rules.stored import StoredRuleSet
+from termgraph.rules.tags import SET_TAGS, STAGE_SETS, all_tags
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
@@ -33,12 +30,16 @@ from termgraph.terms.term import Term
 if TYPE_CHECKING:
     from os import PathLike
 
+    from termgraph.rules.definition import Rule
     from termgraph.rules.kinds import PatternTerm
     from termgraph.rules.pattern import PatternHead
     from termgraph.tensor.variable import TensorVariable, Variable
     from termgraph.terms.term import AnyTerm
 
-kanren = lazy("kanren")
+kanren, difflib = lazy("kanren"), lazy("difflib")
+# Most processes find images of rules and never read a rule file.
+asked_for, definition = lazy("termgraph.db.asked"), lazy("termgraph.rules.definition")
+loading, patterns = lazy("termgraph.db.loading"), lazy("termgraph.rules.pattern")
 
 
 Goal = Callable[[Any], Iterator[Any]]  # of kanren: from a state to the states that hold
@@ -138,7 +139,7 @@ def _admitted(r: Rule, asked: Query) -> list[Rule]:
         return [r]
     if asked.admits_with_zeros(r.assumes):
         return [r.with_plus_zero(trusted=PLUS_ZERO)]
-    return [r.with_goal(within_limits(this), trusted=OVERFLOW)] if asked.admits_on_floats(r.assumes) else []
+    return [r.with_goal(within_limits(patterns.this), trusted=OVERFLOW)] if asked.admits_on_floats(r.assumes) else []
 
 
 _TAGS = frozenset((*STAGE_SETS, *SET_TAGS, "gpu", "grad", "lower", "saturate", "accurate", "None"))
@@ -231,7 +232,7 @@ def named(what: Any) -> list[Rule]:
     """The rules that are meant by a name, a topic, a tag or words of a query; by a rule, a table or a rule set; or by
     several of these.
     """
-    if isinstance(what, Rule):
+    if isinstance(what, definition.Rule):
         return [what]
     if not isinstance(what, str):
         try:
@@ -307,10 +308,10 @@ def rules(head: PatternHead | None = None, tag: str | None = None, makes: Any = 
             warnings.warn(f"no rule has the tag or name {name!r}{hint}", RuleWarning, stacklevel=2)
         found = [r for r in found if tag in names_of(r)]
     if head is not None:
-        family = family_of(head)
+        family = asked_for.family_of(head)
         found = [r for r in found if not (heads := heads_of(r)) or family in heads or family in _differentiated(r)]
     if makes is not None:
-        family = family_of(makes)
+        family = asked_for.family_of(makes)
         found = [r for r in found if family in made_by(r)]
     return found
 
@@ -354,7 +355,7 @@ def _families(pattern: PatternTerm) -> list[Op]:
     while stack:
         p = stack.pop()
         if p.__class__ is Term:
-            if not isinstance(p.op, (Var, HeadWith)) and p.op.family not in found:
+            if not isinstance(p.op, (Var, patterns.HeadWith)) and p.op.family not in found:
                 found.append(p.op.family)
             stack.extend(p.args)
     return found

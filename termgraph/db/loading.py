@@ -10,7 +10,6 @@ import importlib
 import importlib.util
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
+from termgraph._lazy import lazy
 from termgraph._logs import Log
 from termgraph.config import config
 from termgraph.rules import authoring
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 log = Log("rules")
+traceback = lazy("traceback")
 
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined

@@ -15,28 +15,27 @@ from typing import TYPE_CHECKING, Any
 from unification import Var
 
 from termgraph._lazy import lazy
-from termgraph.rules.definition import Rule
-from termgraph.rules.exprs import unwrap
 from termgraph.rules.facts import knowledge_version
-from termgraph.rules.forms import is_nary
-from termgraph.rules.lazy_activation import Form, LazyActivation
 from termgraph.rules.memo import MOST_SIGNATURES, Memo, Verdicts
-from termgraph.rules.pattern import Captured
 from termgraph.rules.pieces import REWRITING, Context
 from termgraph.rules.rewrite import LoopError, RuleFailure, normalize
-from termgraph.rules.stage import for_family
 from termgraph.rules.trace import Trace, Traces
-from termgraph.rules.tree import matcher, matcher_of_many
 from termgraph.terms.errors import RewriteError, RuleWarning
 from termgraph.terms.op import OPS, HeadMark, Op
 from termgraph.terms.text import html_table
 from termgraph.terms.traverse import subterms
 
 if TYPE_CHECKING:
+    from termgraph.rules.definition import Rule
+    from termgraph.rules.lazy_activation import Form
     from termgraph.terms.term import AnyTerm
 
 difflib, html = lazy("difflib"), lazy("html")
 relations = lazy("termgraph.rules.relation")  # brings kanren
+# What makes matchers is not read where images have them.
+activation, forms = lazy("termgraph.rules.lazy_activation"), lazy("termgraph.rules.forms")
+patterns, stage, tree = lazy("termgraph.rules.pattern"), lazy("termgraph.rules.stage"), lazy("termgraph.rules.tree")
+exprs = lazy("termgraph.rules.exprs")
 _SHOWN = 50  # rules in a notebook
 
 
@@ -147,7 +146,7 @@ class RuleSet:
         self._by_family: dict[Any, list[Form]] = {}
         self._generic: list[Form] = []
         self._sources.clear()
-        self._activation = LazyActivation(self.rules)
+        self._activation = activation.LazyActivation(self.rules)
         self.compile_seconds += time.perf_counter() - started
 
     def meet(self, new: Iterable[Any]) -> None:
@@ -158,7 +157,7 @@ class RuleSet:
         joined, everywhere = set(), False
         for form in active:
             head = form[0].lhs.op
-            if isinstance(head, (Op, Captured)):
+            if isinstance(head, (Op, patterns.Captured)):
                 self._by_family.setdefault(head.family, []).append(form)
                 joined.add(head.family)
             else:
@@ -206,7 +205,7 @@ class RuleSet:
         """What is active of the rules for one family, in their order."""
         rows = list(self._by_family.get(family, ()))
         for instance, number in self._generic:
-            settled = for_family(instance, family)
+            settled = stage.for_family(instance, family)
             if settled is not None:
                 rows.append((settled, number))
         return sorted(rows, key=lambda row: (row[1], row[0].place))
@@ -244,10 +243,10 @@ class RuleSet:
 
     def _compile(self, family: Any, rows: list[Any]) -> Callable[..., Any]:
         started = time.perf_counter()
-        found, text = matcher(family, rows, self.assume, self.context)
-        self._sources[family] = text
+        made: tuple[Callable[..., Any], str] = tree.matcher(family, rows, self.assume, self.context)
+        self._sources[family] = made[1]
         self.compile_seconds += time.perf_counter() - started
-        return found
+        return made[0]
 
     def source(self, op: Op) -> str:
         """The Python source of the matcher for an op, for reading: all rules are active from then on."""
@@ -256,8 +255,8 @@ class RuleSet:
         self.find_matcher(op)
         text = self._sources.get(op.family, f"# no rule applies to {op.name}\n")
         return (
-            text + matcher_of_many(op.family, self.rows(op.family), self.assume, self.context)[1]
-            if is_nary(op)
+            text + tree.matcher_of_many(op.family, self.rows(op.family), self.assume, self.context)[1]
+            if forms.is_nary(op)
             else text
         )
 
@@ -272,7 +271,7 @@ class RuleSet:
 
     def rewrite_traced(self, expr: Any, *, strict: bool = False, budget: int | None = None) -> tuple[Any, Trace]:
         """As `rewrite`, with the trace of what was done."""
-        terms, wrap = unwrap(expr)
+        terms, wrap = exprs.unwrap(expr)
         new, trace = self.rewrite_terms(terms, strict=strict, budget=budget)
         return wrap(new, trace), trace
 
@@ -308,7 +307,7 @@ class RuleSet:
 
 def rewrite_in_stages(expr: Any, sets: Sequence[RuleSet], strict: bool = False) -> Any:
     """A variable or term, or a list of them, rewritten by one rule set after the other."""
-    terms, wrap = unwrap(expr)
+    terms, wrap = exprs.unwrap(expr)
     memo, traces = Memo(sets), Traces()
     for rs in sets:
         terms, trace = rs.rewrite_terms(terms, strict=strict, memo=memo)

@@ -18,6 +18,7 @@ from termgraph.rules.optional import parts_left_out
 from termgraph.rules.parts import with_parts
 from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
 from termgraph.rules.stage import stage
+from termgraph.rules.tags import WORDS, all_tags
 from termgraph.rules.text import pattern_text
 from termgraph.rules.typed import kind_texts, refuse_kinds, without_kinds
 from termgraph.rules.words import refuse_misspelt_tags, refuse_unknown_assumptions
@@ -32,27 +33,6 @@ if TYPE_CHECKING:
     pass
 
 relations = lazy("termgraph.rules.relation")  # brings kanren
-SET_TAGS = frozenset(("fast_run", "fast_compile", "unsafe"))
-STAGE_SETS = {
-    "canonicalize": ("fast_run", "fast_compile"),
-    "stabilize": ("fast_run", "fast_compile"),
-    "specialize": ("fast_run",),
-    "scan": ("fast_run",),
-    "fuse": ("fast_run",),
-    "inplace": ("fast_run",),
-}
-_WORDS = frozenset((*STAGE_SETS, *SET_TAGS))
-
-
-def all_tags(tags: Iterable[str]) -> frozenset[str]:
-    """The tags with the set tags that stages bring along: canonicalize and stabilize belong to fast_run and
-    fast_compile, later stages to fast_run. Naming a set tag oneself replaces the automatic ones."""
-    given = frozenset(tags)
-    if given & SET_TAGS:
-        return given
-    return given.union(*[STAGE_SETS.get(t, ()) for t in given]) if given else given
-
-
 _sets: dict[frozenset[str], frozenset[str]] = {}
 
 
@@ -210,7 +190,7 @@ def finish(made: Any, topic: str, tags: Iterable[str], kinds: dict[Var, Kind], o
 
 def _check(r: Rule, short: str) -> None:
     refuse_unknown_assumptions(r.assumes)
-    refuse_misspelt_tags(r.tags, _WORDS)
+    refuse_misspelt_tags(r.tags, WORDS)
     _check_left(r)
     bound = set(free_variables(r.lhs)) | {this.term}
     for g in r.goals:

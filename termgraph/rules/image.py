@@ -12,18 +12,19 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from termgraph import _rulelib
+from termgraph._lazy import lazy
 from termgraph._records import record
-from termgraph.rules.forms import is_nary
 from termgraph.rules.pieces import Context, Piece, Shelf, Span, read_content, write_content
-from termgraph.rules.source import Source
 from termgraph.rules.stored_names import named
-from termgraph.rules.tree import write_many, write_matcher
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Op
 
 if TYPE_CHECKING:
     from termgraph.rules.compiled import RuleSet
+    from termgraph.rules.source import Source
     from termgraph.terms.term import AnyTerm
+
+forms, tree = lazy("termgraph.rules.forms"), lazy("termgraph.rules.tree")  # for making images only
 
 
 class Named(NamedTuple):
@@ -90,8 +91,8 @@ def _pieces(rs: RuleSet, family: Op, known: dict[str, CodeType], shelf: Shelf) -
     if not rows:
         return None
     given = (family, rows, rs.assume, rs.context)
-    main = shelf.add(piece_of(write_matcher(*given), rs.context, known))
-    return main, shelf.add(piece_of(write_many(*given), rs.context, known)) if is_nary(family) else None
+    main = shelf.add(piece_of(tree.write_matcher(*given), rs.context, known))
+    return main, shelf.add(piece_of(tree.write_many(*given), rs.context, known)) if forms.is_nary(family) else None
 
 
 def piece_of(source: Source, context: Context, known: dict[str, CodeType] | None = None) -> Piece:

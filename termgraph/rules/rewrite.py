@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from termgraph._collector import paused_gc
+from termgraph._lazy import lazy
 from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
-from termgraph.rules.tree import rule_that_raised
 from termgraph.terms.errors import RewriteError, ShapeError
 from termgraph.terms.term import Term, mk, mk1, mk2
 from termgraph.terms.traverse import children_first
@@ -25,6 +25,7 @@ from termgraph.terms.traverse import children_first
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
+tree = lazy("termgraph.rules.tree")
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share
 FIRST_BUDGET = 1000
 BUDGET_PER_NODE = 30
@@ -355,7 +356,7 @@ class _Run:
         return "\n".join(f"  {n} at {where[n]}" for n in dict.fromkeys(names))
 
     def _failed(self, u: AnyTerm, err: Exception) -> None:
-        number = rule_that_raised(err)
+        number = tree.rule_that_raised(err)
         r = self.rs.rules[self.rs.context.rule if number is None else number]
         raise RuleFailure(
             f"rule {r.name} at {r.where} raised {type(err).__name__}: {err}; on {u!r:.120}", r.name

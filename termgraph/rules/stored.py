@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.definition import Rule
 from termgraph.rules.facts import knowledge_version
 from termgraph.rules.image import Image, Named, named_rules
-from termgraph.rules.pattern import Captured
-from termgraph.rules.stage import for_family
 from termgraph.terms.op import Op
 
 if TYPE_CHECKING:
+    from termgraph.rules.definition import Rule
     from termgraph.rules.pattern import PatternHead
     from termgraph.terms.term import AnyTerm
+
+patterns, stage = lazy("termgraph.rules.pattern"), lazy("termgraph.rules.stage")
 
 
 class StoredRuleSet(RuleSet):
@@ -100,9 +101,10 @@ class StoredRuleSet(RuleSet):
         forms = [
             (settled, number)
             for number, rule in enumerate(self.rules)
-            if not isinstance(rule.lhs.op, (Op, Captured))
+            if not isinstance(rule.lhs.op, (Op, patterns.Captured))
             for i in rule.instances()
-            if not isinstance(i.lhs.op, (Op, Captured)) and (settled := for_family(i, family)) is not None
+            if not isinstance(i.lhs.op, (Op, patterns.Captured))
+            and (settled := stage.for_family(i, family)) is not None
         ]
         return sorted(forms, key=lambda row: (row[1], row[0].place))
 

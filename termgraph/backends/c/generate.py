@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph._collector import paused_gc
+from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.backends.c.text import (
     library_calls,
+    loop_flags,
     micro_kernels,
     packed_factors,
     prelude,
-    routines,
     small_products,
     thin_products,
-    timers,
 )
 from termgraph.backends.c.text.dialect import SHORT, CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
@@ -33,7 +33,7 @@ from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
-from termgraph.lower.loops.tree import Call, Node, Repeat, Tiles, walk
+from termgraph.lower.loops.tree import Call, Node, Repeat
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE
 from termgraph.lower.memory.strides import Kinds
@@ -48,23 +48,11 @@ from termgraph.vm.partition import Refusal
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Arg
 
-LENGTH_DIFFERS, LENGTH_TOO_SMALL, BAD_INDEX = 1, 2, 3
+routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
+LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
 COMPARED = 24  # arguments whose strides are compared in place: a call of few is short, a text of many long
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
-QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
-
-# Hundreds of operations in one loop: what is left over after whole vectors is few rows of many, and making vector code
-# for it too takes a fifth of the compiler's time.
-LONG = ("--param=vect-epilogues-nomask=0", "-fno-tree-slp-vectorize")
-
-# The functions of `float32` are long chains of dependent steps: the processor sees enough of the next ones only if they
-# are mixed. A sixth faster; gcc's scheduler before the registers are given out is off by default.
-MIXED = ("-fschedule-insns", "-fsched-pressure")
-
-# Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
-UNTHREADED = ("-fno-thread-jumps",)
-TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
 
 
 @record(frozen=True)
@@ -278,20 +266,19 @@ class _Writer:
         kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
         thin = thin_products.helpers(body)
         thin += small_products.helpers(body)
-        calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + routines.helpers(body)
+        around = routines.helpers(body) if kernels.routines else ""
+        calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + around
         helpers = prelude.needed(f"{calls}\n{body}")
         table = numpy_loops.header(f"{helpers}\n{body}")
         source = "\n\n".join(part for part in (table, helpers, calls, body) if part) + "\n"
         sites = list(self.lowered.lengths.sites)
         needs_blas = "TG_BLAS" in calls
         constants = [np.asarray(t.value) for t in self.consts]
-        tiled = any(type(n) is Tiles for n in walk(self.nodes))
-        mixed = MIXED if kernels.own_functions else ()
-        unthreaded = UNTHREADED if any(f in source for f in TWICE_CHOSEN) else ()
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())
-        flags = (*FLAGS, *joined, *wide, *unthreaded, *(QUICK if self.quick else LONG if tiled else mixed))
+        of_loops = loop_flags.of(source, self.nodes, self.quick, kernels.own_functions > 0)
+        flags = (*FLAGS, *joined, *wide, *of_loops)
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program

@@ -8,7 +8,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import float32
+from termgraph.backends.c.text import avx512, float32
 from termgraph.config import config
 
 LINKER = "c"
@@ -102,6 +102,14 @@ def test_loops_with_many_of_them_call_the_library():
     assert "tanhf(" in f.source("c") and "tg_own_" not in f.source("c")
     points = np.linspace(-1, 1, 50).astype("float32")
     np.testing.assert_allclose(f(points), tg.function([x], y, mode=tg.Mode(linker="py"))(points), rtol=1e-5)
+
+
+def test_what_only_a_comment_names_is_not_in_the_text():
+    """The text of tanh says by which m = expm1(...) it is computed, and calls no such function."""
+    x = T.fvector("x")
+    text = tg.function([x], T.tanh(x)).source("c")
+    assert "tg_own_tanh" in text and "expm1(double" not in text and "_expm1(" not in text
+    assert "_expm1(" in tg.function([x], T.expm1(x.astype("float64"))).source("c") or not avx512.variant("expm1")
 
 
 def test_quick_compilation_has_them_too():

@@ -56,7 +56,7 @@ def total(kind="sum", lanes=16):
 
 DIFFERENT = [
     kernel(), kernel("float64"), kernel(op=mul), kernel(offset=1), kernel(extent=17), kernel(final=True),
-    kernel(twice=True), kernel(kinds=("temp", "temp")), total(), total("max"), total(lanes=0),
+    kernel(twice=True), total(), total("max"), total(lanes=0),
 ]  # fmt: skip
 
 
@@ -69,6 +69,23 @@ def test_names_of_buffers_are_not_part_of_a_shape():
     first, second = shape_of(kernel(), (), {}), shape_of(kernel(number=7), (), {})
     assert first.key == second.key
     assert [b.name for b in first.bufs] == ["a0", "b0", "c0"] and [b.name for b in second.bufs] == ["a7", "b7", "c7"]
+
+
+def test_whether_an_array_was_given_or_made_is_not_part_of_a_shape():
+    assert shape_of(kernel(), (), {}).key == shape_of(kernel(kinds=("temp", "temp")), (), {}).key
+
+
+def test_the_first_layer_is_the_kernel_of_those_that_read_what_a_layer_made():
+    x = h = T.tensor("x", dtype="float32", shape=(8, 16))
+    weights = [np.full((16, 16), 0.01 * k, "float32") for k in range(1, 4)]
+    for w in weights:
+        h = T.tanh(h) @ w
+    f = tg.function([x], h)
+    assert f.source("c").count("tg_own_tanh(array") == 1
+    value = want = np.linspace(-1, 1, 128, dtype="float32").reshape(8, 16)
+    for w in weights:
+        want = np.tanh(want) @ w
+    np.testing.assert_allclose(f(value), want, rtol=1e-4)
 
 
 def test_arrays_that_may_be_one_are_told_apart():

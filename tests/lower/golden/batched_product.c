@@ -1,9 +1,9 @@
 static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const double *restrict in2 = (const double *)c->buf[2];
-    const double *restrict in3 = (const double *)c->buf[3];
-    const double *restrict in4 = (const double *)c->buf[4];
+    double *restrict in2 = (double *)c->buf[2];
+    double *restrict in3 = (double *)c->buf[3];
+    double *restrict in4 = (double *)c->buf[4];
     double *out0 = (double *)c->buf[6];
     double *t2 = (double *)c->buf[6];
     const int64_t n2_1 = c->env[9];

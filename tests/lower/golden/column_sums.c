@@ -1,7 +1,7 @@
 static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const double *restrict in0 = (const double *)c->buf[0];
+    double *restrict in0 = (double *)c->buf[0];
     double *restrict out0 = (double *)c->buf[6];
     const int64_t n0_0 = c->env[0];
     const int64_t n0_1 = c->env[1];

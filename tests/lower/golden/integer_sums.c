@@ -1,7 +1,7 @@
 static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const int32_t *restrict in0 = (const int32_t *)c->buf[0];
+    int32_t *restrict in0 = (int32_t *)c->buf[0];
     int64_t *restrict out0 = (int64_t *)c->buf[6];
     const int64_t n0_1 = c->env[1];
     for (int64_t i0 = begin; i0 < end; i0++) {

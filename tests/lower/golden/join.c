@@ -1,7 +1,7 @@
 static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const double *restrict in4 = (const double *)c->buf[4];
+    double *restrict in4 = (double *)c->buf[4];
     double *restrict out0 = (double *)c->buf[6];
     const int64_t n4_0 = c->env[20];
     #pragma GCC ivdep

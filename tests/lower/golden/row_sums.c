@@ -1,8 +1,8 @@
 static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const double *restrict in0 = (const double *)c->buf[0];
-    const double *restrict in1 = (const double *)c->buf[1];
+    double *restrict in0 = (double *)c->buf[0];
+    double *restrict in1 = (double *)c->buf[1];
     double *restrict out0 = (double *)c->buf[6];
     const int64_t n0_1 = c->env[1];
     for (int64_t i0 = begin; i0 < end; i0++) {

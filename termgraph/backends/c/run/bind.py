@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.build.program_library import Again, built, with_terms
-from termgraph.backends.c.generate import BAD_INDEX, LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
+from termgraph.backends.c.generate import LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
 from termgraph.backends.c.run.glue import bind
+from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.library_calls import MOST, TOO_LONG
-from termgraph.backends.c.text.routines import FAILED
 from termgraph.stages import Ledger
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST

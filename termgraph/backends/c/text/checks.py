@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
+BAD_INDEX = 3  # that an index from data is out of bounds
+FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
+
 
 def bad(name: str, length: str) -> str:
     """Whether one of the indices seen was out of range."""
@@ -19,4 +22,4 @@ def failure(t: AnyTerm, name: str, length: str, st: str = "st") -> str:
     return f"tg_fail({st}, 3, {t.op.params['site']}, {worst}, {length}, 0, 0)"
 
 
-__all__ = ["bad", "failure"]
+__all__ = ["BAD_INDEX", "FAILED", "bad", "failure"]

@@ -201,7 +201,7 @@ _BINOMIAL = """static int64_t tg_binomial_draw(uint64_t key, uint64_t step, uint
 }"""
 
 
-def draw_functions() -> dict[str, str]:
+def functions(_: str) -> dict[str, str]:
     """The helpers by name."""
     searched = draws.SEARCHED.hex()
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.text import float32, random_bits
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
@@ -23,10 +24,8 @@ from termgraph.backends.c.text.ranges import (
     has_one_part,
     is_one_piece,
 )
-from termgraph.backends.c.text.routines import write_routine
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Range, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
-from termgraph.backends.c.text.timers import TimedPart, bytes_written
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
 from termgraph.backends.same_loops import shape_of
@@ -53,6 +52,7 @@ from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 from termgraph.progress import kernel_written
 
+routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
 FEW_UNITS = 300  # of cost, each a third of a nanosecond: a thousand such iterations last a tenth of a millisecond
 
 
@@ -88,7 +88,8 @@ class KernelWriter:
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
-        self.timed_parts: list[TimedPart] = []
+        self.routines = False  # whether there are any
+        self.timed_parts: list[Any] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
         self.equal = Shared()
         self.printed: dict[Any, Printed] = {}  # shapes of kernels -> what was made of the first of each
@@ -122,7 +123,7 @@ class KernelWriter:
                 first = None
             number = len(self.timed_parts) if timed and isinstance(n, (Kernel, Call, Compound)) else -1
             if number >= 0:
-                self.timed_parts.append(TimedPart.of(n, inside))
+                self.timed_parts.append(timers.TimedPart.of(n, inside))
             if isinstance(n, Kernel):
                 self.call(n, p)
             elif isinstance(n, Call):
@@ -140,7 +141,7 @@ class KernelWriter:
             if not isinstance(n, (Kernel, Call, Compound)):
                 self.after(n, p, shared)
             elif timed:
-                p.add(f"tg_took(st, {number}, &since, {p.poly(bytes_written(n))});")
+                p.add(f"tg_took(st, {number}, &since, {p.poly(timers.bytes_written(n))});")
         if first is not None:
             p.add(self.equal.mark(first))
         return p
@@ -170,7 +171,6 @@ class KernelWriter:
         lines, entries, numbers = q.lines, self.entries(q, restrict=False), ()
         if isinstance(n, Call):
             lines, numbers = numbers_apart(lines)
-            entries = [e.writable() for e in entries]
         head = ["static int @(void *context, const int32_t *numbers)", "{", *names]
         step = general(head, [*lines, "    return 0;"], entries, first=len(given))
         of = name if kernel is not None else None
@@ -288,7 +288,8 @@ class KernelWriter:
         elif isinstance(n, Repeat):
             write_repeat(self, n, p, number)
         elif isinstance(n, Routine):
-            write_routine(self, n, p)
+            self.routines = True
+            routines.write_routine(self, n, p)
 
     # ------------------------------------------------------------------ the kernel's side
     def kernel_once(self, n: Kernel, name: str, outside: dict[Any, str]) -> Poly:
@@ -448,8 +449,9 @@ class KernelWriter:
         for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
             if b.kind in ("tile", "row"):
                 continue
-            const = "const " if b.kind in ("input", "const") else ""
-            kind = f"{const}{self.d.stored_type(b.dtype)} *"
+            kind = (
+                f"{self.d.stored_type(b.dtype)} *"  # never const: kernels that read an argument or a temporary are one
+            )
             alone = "restrict " if restrict and b not in self.aliased else ""
             slot = self.slots[b]
             text = f"{kind}{alone}{{name}} = ({kind}){{place}};"

@@ -7,23 +7,20 @@ attribute where glibc has vector versions: gcc then calls them without -ffast-ma
 
 from __future__ import annotations
 
-from termgraph._lazy import pattern
+import functools
+import re
+from typing import Any
+
+from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.text import (
     avx512,
-    bessel,
-    erfinv,
     float32,
-    gammas,
     halves,
-    incomplete_gamma,
-    log1mexp,
     random_bits,
     remainders,
 )
-from termgraph.backends.c.text.draws import draw_functions
 from termgraph.backends.c.text.fold_texts import vector_functions
-from termgraph.backends.c.text.special import special_functions
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
@@ -333,24 +330,30 @@ _FIXED = {
     "tg_philox_fill": random_bits.FILL.strip(),
     **_whole_as_double(),
     "tg_scale_bits_u64": _INLINE + _SCALE_BITS,
-    **special_functions(),
-    **draw_functions(),
     **float32.functions(_INLINE),
-    **bessel.functions(_INLINE),
-    **erfinv.functions(_INLINE),
-    **gammas.functions(_INLINE),
-    **incomplete_gamma.functions(_INLINE),
-    **log1mexp.functions(_INLINE),
     **remainders.functions(_INLINE),
     **avx512.functions(),
 }
+# Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
+LATER = {
+    ("tg_jv_", "tg_iv_", "tg_betainc_", "tg_scipy", "tg_polygamma_far_"): lazy("termgraph.backends.c.text.special"),
+    ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
+     "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),
+    ("tg_i0_", "tg_i1_", "tg_j0_", "tg_j1_", "tg_own_fma_f64"): lazy("termgraph.backends.c.text.bessel"),
+    ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_"): lazy("termgraph.backends.c.text.erfinv"),
+    ("tg_gamma", "tg_log_parts_", "tg_digamma_", "tg_trigamma_", "tg_polygamma_"):
+        lazy("termgraph.backends.c.text.gammas"),
+    ("tg_incomplete_gamma", "tg_gammainc"): lazy("termgraph.backends.c.text.incomplete_gamma"),
+    ("tg_log1mexp_",): lazy("termgraph.backends.c.text.log1mexp"),
+}  # fmt: skip
 _WORD = pattern(r"[A-Za-z_]\w*")
+_COMMENT = pattern(r"/\*.*?\*/", re.DOTALL)
 
 
 def needed(source: str) -> str:
     """The declarations and helpers that a source uses, those they use themselves first."""
     out: dict[str, str] = {}
-    stack = [(name, False) for name in reversed(list(dict.fromkeys(_WORD.findall(source))))]
+    stack = [(name, False) for name in reversed(_names(source))]
     while stack:
         name, ready = stack.pop()
         if name in out:
@@ -362,15 +365,38 @@ def needed(source: str) -> str:
             out[name] = text
         else:
             stack.append((name, True))
-            stack.extend((w, False) for w in dict.fromkeys(_WORD.findall(text)) if w != name)
+            stack.extend((w, False) for w in _names(text) if w != name)
     return "\n".join(out.values())
+
+
+def _names(text: str) -> list[str]:
+    """What a text may call, each once. Helpers count in comments, too; mathematics there would cost gcc its time."""
+    called = set(_WORD.findall(_COMMENT.sub("", text)))
+    return [w for w in dict.fromkeys(_WORD.findall(text)) if w in called or w.startswith("tg_")]
 
 
 def text_of(name: str) -> str | None:
     """The declaration or the text of a function that generated code may call."""
     if name.startswith("tg_"):
-        return _FIXED.get(name) or _helper(name)
+        return fixed(name) or _helper(name)
     return _declaration(name)
+
+
+def fixed(name: str) -> str | None:
+    """The text of a helper that is written for one type."""
+    if name in _FIXED:
+        return _FIXED[name]
+    for beginnings, texts in LATER.items():
+        if name.startswith(beginnings) and (found := texts_of(texts).get(name)):
+            return found
+    return None
+
+
+@functools.cache
+def texts_of(module: Any) -> dict[str, str]:
+    """All helpers of a module."""
+    found: dict[str, str] = module.functions(_INLINE)
+    return found
 
 
 _EXTREME = pattern(r"(maximum|minimum)(\d+)")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.backends.c.text import convolution, counted, many_matrices, pooling, transforms
+from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.backends.cstyle import Printer
@@ -21,9 +22,6 @@ from termgraph.terms.dtypes import HALVES
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
-
-BAD_INDEX = 3  # that an index from data is out of bounds
-FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why
 
 
 def write_routine(writer: Any, n: Routine, p: Printer) -> None:
@@ -485,4 +483,4 @@ def _filled(template: str, dtype: str, short: str) -> str:
     return out.replace("$L", letter).replace("$A", address)
 
 
-__all__ = ["FAILED", "helpers", "write_routine"]
+__all__ = ["helpers", "write_routine"]

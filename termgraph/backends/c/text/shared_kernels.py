@@ -84,10 +84,6 @@ class Entry(NamedTuple):
     shared: str
     place: str
 
-    def writable(self) -> Entry:
-        """An array that is not said to be only read: then it does not matter for equality whether it is."""
-        return self._replace(declaration=self.declaration.replace("const ", "")) if self.kind == "array" else self
-
     def declared(self, name: str, place: str) -> str:
         """The line that gives it a name."""
         return f"    {self.declaration.format(name=name, place=place)}"

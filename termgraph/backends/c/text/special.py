@@ -52,6 +52,6 @@ _SCIPY = {
 }
 
 
-def special_functions() -> dict[str, str]:
+def functions(_: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
     return {f"tg_{name}": text for name, text in _SCIPY.items()}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.packed_factors import kept_products, write_ahead
-from termgraph.backends.c.text.timers import SINCE, TimedPart
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
 from termgraph.lower.loops.tree import Branch, Choice, Let, Node, Repeat, Write, walk
@@ -24,6 +24,8 @@ from termgraph.terms.dtypes import HALVES
 if TYPE_CHECKING:
     from termgraph.lower.loops.tree import Rows
     from termgraph.terms.term import AnyTerm
+
+timers = lazy("termgraph.backends.c.text.timers")
 
 
 def moving_places(nodes: Sequence[Node]) -> list[Buf]:
@@ -53,7 +55,7 @@ def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:
             p.add("int64_t t = 0;", f"if ({name}(c, steps, &t)) return (int)st->code;")
             if number >= 0:
                 p.add(f"tg_made_steps(st, {len(writer.timed_parts)}, since, t);")
-                writer.timed_parts.append(TimedPart.of_steps(n, number))
+                writer.timed_parts.append(timers.TimedPart.of_steps(n, number))
         else:
             writer.aliased = {*writer.aliased, *[b for c, _ in n.kept for b in (c.leaf, c.next)]}
             _keep_factors(writer, n, p)
@@ -131,7 +133,7 @@ def _part_function(writer: Any, nodes: Sequence[Node], name: str, number: int = 
     writer.indices = []
     p = writer.top(nodes, number >= 0, number)
     lines = [f"static int {name}(tg_context *c)", "{", "    tg_status *const st = c->st;", "    (void)st;"]
-    lines += [SINCE] if number >= 0 else []
+    lines += [timers.SINCE] if number >= 0 else []
     lines += writer.head(p)
     writer.functions.append("\n".join([*lines, *p.lines, "    return 0;", "}"]))
     writer.indices, writer.shared_values = kept

@@ -273,7 +273,7 @@ def _text(name: str) -> str | None:
         return TEXTS[name]
     if name in complexes.PRELUDE:
         return complexes.PRELUDE[name]
-    text = c._FIXED.get(name) or c._helper(name)
+    text = c.fixed(name) or c._helper(name)
     if text is None or "_Complex" in text:
         return None
     text = text.replace(c._INLINE, _INLINE).replace("_Bool", "bool")

@@ -1,0 +1,51 @@
+"""The flags for the loops of a program: what the optimiser may leave out, and what it must not do to them."""
+
+from __future__ import annotations
+
+from termgraph.lower.loops.tree import Columns, Loop, Node, Reduce, Routine, Tiles, walk
+
+QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
+
+# Hundreds of operations in one loop: what is left over after whole vectors is few rows of many, and making vector code
+# for it too takes a fifth of the compiler's time.
+LONG = ("--param=vect-epilogues-nomask=0", "-fno-tree-slp-vectorize")
+
+# The same where whole vectors leave nothing over, or little of much: a tenth to a fifth for loops over columns.
+WHOLE = LONG[:1]
+MUCH = 512  # elements
+INNER = (Columns, Loop, Reduce, Tiles)
+
+# The functions of `float32` are long chains of dependent steps: the processor sees enough of the next ones only if they
+# are mixed. A sixth faster; gcc's scheduler before the registers are given out is off by default.
+MIXED = ("-fschedule-insns", "-fsched-pressure")
+
+# Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
+UNTHREADED = ("-fno-thread-jumps",)
+TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
+
+
+def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
+    """The flags; `own_functions` are those of `float32`."""
+    unthreaded = UNTHREADED if any(f in source for f in TWICE_CHOSEN) else ()
+    if quick:
+        return (*unthreaded, *QUICK)
+    if any(type(n) is Tiles for n in walk(nodes)):
+        return (*unthreaded, *LONG)
+    # A function of libm in a vector rounds otherwise than alone: what is left over stays as it is.
+    whole = "simd(" not in source and whole_vectors(nodes)
+    return (*unthreaded, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+
+
+def whole_vectors(nodes: list[Node]) -> bool:
+    """Whether all loops that may become vectors are known to be as long as a power of two, or to be long."""
+    for n in walk(nodes):
+        if isinstance(n, Routine):  # its loops are of any length
+            return False
+        if isinstance(n, Columns) or (isinstance(n, (Loop, Reduce)) and not any(isinstance(m, INNER) for m in n.body)):
+            extent = n.var.extent.const
+            if extent is None or (extent & (extent - 1) and extent < MUCH):
+                return False
+    return True
+
+
+__all__ = ["LONG", "MIXED", "MUCH", "QUICK", "UNTHREADED", "WHOLE", "of", "whole_vectors"]

@@ -1,0 +1,61 @@
+"""Which helpers a text brings along, and which flags fit its loops."""
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.generate import generate
+from termgraph.backends.c.text import prelude
+from termgraph.backends.c.text.loop_flags import MUCH, WHOLE
+from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.term import Arg
+from termgraph.terms.types import TensorType
+
+LINKER = "c"
+
+
+def test_helpers_that_are_read_later_are_found_by_the_beginning_of_their_names():
+    for beginnings, module in prelude.LATER.items():
+        names = prelude.texts_of(module)
+        assert names and all(name.startswith(beginnings) for name in names), module
+        assert all(prelude.fixed(name) == text for name, text in names.items()), module
+
+
+def flags(op, *shape, dtype="float32", plain=True):
+    x = Arg(0, TensorType(dtype, shape))
+    return generate([x], [op(ew.mul(x, 2.0) if plain else x)]).flags
+
+
+@pytest.mark.parametrize("n", [8, 64, MUCH, MUCH + 7])
+def test_nothing_is_left_over_of_powers_of_two_and_little_of_much(n):
+    assert set(WHOLE) <= set(flags(ew.neg, n))
+
+
+@pytest.mark.parametrize("n", [None, 10, 63, MUCH - 8])
+def test_rests_of_vectors_that_are_worth_it_are_vectors(n):
+    assert not set(WHOLE) & set(flags(ew.neg, n))
+
+
+def test_functions_of_the_library_round_as_they_did():
+    """In a vector they are other functions than alone: how many elements are alone must not change."""
+    assert not set(WHOLE) & set(flags(ew.exp, 64, dtype="float64"))
+
+
+def sums(x):
+    a = x * 1.5 + 0.25
+    return [(a * a).sum(axis=0), a.sum(axis=1), T.maximum(a, 0.5) / T.sqrt((a * a).mean(axis=0) + 1e-3)]
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.parametrize("shape", [(16, 64), (1030, 256), (640, 1000), (2, 8)])
+def test_bits_are_those_with_the_rests_in_vectors(shape):
+    x = T.tensor("x", dtype="float32", shape=shape)
+    value = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    f = tg.function([x], sums(x))
+    with tg.config.change_flags(cflags="--param=vect-epilogues-nomask=1"):
+        g = tg.function([x], sums(x))
+    assert f.source("c") == g.source("c")
+    for a, b in zip(f(value), g(value), strict=True):
+        np.testing.assert_array_equal(a, b)
