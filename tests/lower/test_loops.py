@@ -212,8 +212,8 @@ def test_static_lengths_are_baked_in():
 GOLDEN = """static void kernel0(void *context, int64_t begin, int64_t end, int64_t unused)
 {
     tg_context *c = context;
-    const double *restrict in2 = (const double *)c->buf[2];
-    const double *restrict in3 = (const double *)c->buf[3];
+    double *restrict in2 = (double *)c->buf[2];
+    double *restrict in3 = (double *)c->buf[3];
     double *restrict out0 = (double *)c->buf[4];
     #pragma GCC ivdep
     for (int64_t i0 = begin; i0 < end; i0++) {

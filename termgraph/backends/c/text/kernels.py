@@ -449,9 +449,8 @@ class KernelWriter:
         for b in sorted(p.bufs, key=lambda b: (self.slots.get(b, -1), b.name)):
             if b.kind in ("tile", "row"):
                 continue
-            kind = (
-                f"{self.d.stored_type(b.dtype)} *"  # never const: kernels that read an argument or a temporary are one
-            )
+            # Never const: what reads an argument would not be the kernel that reads a temporary.
+            kind = f"{self.d.stored_type(b.dtype)} *"
             alone = "restrict " if restrict and b not in self.aliased else ""
             slot = self.slots[b]
             text = f"{kind}{alone}{{name}} = ({kind}){{place}};"
