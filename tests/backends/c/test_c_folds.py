@@ -176,3 +176,25 @@ def test_extremes_of_rows_beside_zeros_that_are_written(dtype, rng):
         np.testing.assert_allclose(f(a, at), mean * p / 5, rtol=1e-3, atol=1e-5)
         a[2, m // 2] = np.nan
         assert np.isnan(f(a, at)[2]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_negative_zero_that_is_written_beside_extremes_keeps_its_sign(dtype, rng):
+    x, i = T.matrix("x", dtype), T.lvector("i")
+    zeros = T.set_subtensor(T.full_like(x, np.array(-0.0, dtype))[T.arange(x.shape[0]), i], 5)
+    f = tg.function([x, i], [x.max(axis=1), zeros, T.exp(x - x.max(axis=1, keepdims=True)).sum(axis=1)])
+    assert re.search(r"\*\(tg_vector_f\d\d \*\)\(", f.source("c"))
+    for m in (1, 3, 8, 17, 131):
+        found = f(rng.normal(size=(4, m)).astype(dtype), np.zeros(4, int))[1]
+        assert np.signbit(found[:, 1:]).all() and not found[:, 1:].any() and (found[:, 0] == 5).all()
+
+
+def test_places_of_extremes_of_what_was_made_are_found_as_those_of_what_is_given(rng):
+    """Kernels for both are one: which of them is printed must not matter."""
+    x, w = T.tensor("x", dtype="float64", shape=(5, 33)), T.tensor("w", dtype="float64", shape=(33, 33))
+    f = tg.function([x, w], [T.argmax(x @ w, axis=1), T.argmin(x @ w, axis=1)])
+    assert "_some" not in f.source("c")
+    a, b = rng.normal(size=(5, 33)), rng.normal(size=(33, 33))
+    a[2, 3] = np.nan
+    for found, want in zip(f(a, b), [np.argmax(a @ b, axis=1), np.argmin(a @ b, axis=1)], strict=True):
+        np.testing.assert_array_equal(found, want)

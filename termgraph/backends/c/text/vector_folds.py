@@ -158,7 +158,7 @@ class CPrinter(VectorLoops):
         """Where the elements of a fold begin, if they lie side by side in memory."""
         t = f.args[0]
         place = place_of(Let(t))
-        if place is None or place[0].dtype != t.type.dtype or place[0].kind not in ("input", "const"):
+        if place is None or place[0].dtype != t.type.dtype or place[0].kind in ("tile", "row"):
             return None
         buf, offset = place
         if offset.coefficient(n.var) is not ONE or n.var in offset.without([n.var]).fv:
@@ -263,7 +263,7 @@ class CPrinter(VectorLoops):
             if isinstance(x, Write):
                 self.bufs[x.buf] = None
                 at = f"{x.buf.name} + {self.poly(x.offset)}"
-                value = names.get(x.value) or f"(tg_vector_{short}){{0}} + {self.ref(x.value)}"
+                value = names.get(x.value) or f"{self.ref(x.value)} - (tg_vector_{short}){{0}}"  # -0.0 stays
                 part = f"tg_vector_put_part_{short}({at}, {value}, {below});"
                 self.add(part if below else f"*(tg_vector_{short} *)({at}) = {value};")
 
