@@ -16,9 +16,10 @@ from termgraph._installed import changed_since_import, files_digest, versions
 from termgraph.config import config
 from termgraph.terms import facts
 
-# Flags that change neither which code is made of a graph in a given mode nor how a finished program is called.
+# Flags that change neither which code is made of a graph in a given mode nor how a finished program is called. Not
+# `cflags`: they may forbid vectors, and texts and ways of convolutions are chosen for vectors of some length.
 _NO_MATTER = {
-    *("allow_gc", "cache.dir", "cache.size_limit", "cache.programs", "cc", "cflags", "compute_test_value", "debug"),
+    *("allow_gc", "cache.dir", "cache.size_limit", "cache.programs", "cc", "compute_test_value", "debug"),
     *(
         "dprint.limit",
         "linker",

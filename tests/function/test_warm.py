@@ -78,6 +78,13 @@ def test_names_do_not_matter_but_the_mode_does(tmp_path):
     assert run(tmp_path, ["-c", other, "x"]).split() == ["cold", "None"]
 
 
+def test_a_program_made_with_other_flags_of_the_compiler_is_not_found(tmp_path):
+    """They may forbid vectors, and what is written is chosen for vectors of some length."""
+    code = "import termgraph as tg, termgraph.tensor as T; x = T.dvector('x'); print(state(tg.function([x], x + 1)))"
+    flags = [f"cache.dir={tmp_path}{more}" for more in (",cflags=-O1", "", "")]
+    assert [run(tmp_path, ["-c", code], TERMGRAPH_FLAGS=f).strip() for f in flags] == ["cold", "cold", "warm"]
+
+
 @pytest.mark.parametrize(
     ("change", "environment", "reason"),
     [
