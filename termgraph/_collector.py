@@ -15,6 +15,8 @@ class _Held(threading.local):
 
 
 _held = _Held()
+_MANY_OLD = 200_000  # objects, 30 MB of them; what a first compile makes is less
+_unseen, _enough = 0, _MANY_OLD  # how many have aged since all were looked at, and after how many that is done
 resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
 
 
@@ -57,11 +59,26 @@ def _stop() -> None:
 
 def _go_on() -> None:
     global resting
-    if gc.get_count()[0] > gc.get_threshold()[0] and not gc.get_freeze_count():
+    counts, limits = gc.get_count(), gc.get_threshold()
+    aged = counts[0] > limits[0] > 0 and not gc.get_freeze_count()  # who has set 0 wants no collections
+    if aged:
         gc.freeze()
         gc.unfreeze()
     resting = False
     gc.enable()
+    if aged:
+        _look_at_old(counts[0] + limits[0] * (counts[1] + limits[1] * counts[2]))
+
+
+def _look_at_old(new: int) -> None:
+    """Collects everything when enough has aged: to age it sets the counts to 0 that Python would do so by."""
+    global _unseen, _enough
+    _unseen += new
+    if _unseen > _enough:
+        gc.collect()
+        gc.freeze()
+        _unseen, _enough = 0, max(_MANY_OLD, gc.get_freeze_count() // 4)  # a quarter, as Python: else time is quadratic
+        gc.unfreeze()
 
 
 __all__ = ["paused_gc", "running_gc"]

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import pytest
 
@@ -58,3 +59,32 @@ def test_it_works_again_after_a_function_and_a_gradient_also_where_they_fail():
     with pytest.raises(Exception, match="lost|input"):
         tg.function([], x + T.dvector("lost"))
     assert gc.isenabled()
+
+
+class Cycle:
+    def __init__(self):
+        self.me, self.others = self, [[] for _ in range(2000)]
+
+
+def dead_cycles(rounds):
+    made = []
+    for _ in range(rounds):
+        with paused_gc():
+            made.append(weakref.ref(Cycle()))
+    return sum(r() is None for r in made)
+
+
+def test_what_aged_without_being_looked_at_is_collected_in_the_end():
+    assert dead_cycles(2) == 0
+    assert dead_cycles(300) > 150  # every hundredth time, as long as few objects live
+
+
+def test_who_wants_no_collections_gets_none():
+    before = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(0)
+    try:
+        assert dead_cycles(300) == 0
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
