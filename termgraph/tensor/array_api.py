@@ -14,6 +14,7 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.protocols import ABOVE
 from termgraph.tensor.reductions import cumprod, cumsum
 from termgraph.tensor.shaping import ravel, transpose
 from termgraph.tensor.variable import TensorVariable, is_plain_number
@@ -169,10 +170,11 @@ def _running(
     run: Any, first: int, x: TensorLike, axis: int | None, dtype: DTypeLike, include_initial: bool
 ) -> TensorVariable:
     x = as_tensor(x)
+    x = x if x.ndim else ravel(x)
     if axis is None:
         if x.ndim > 1:
             raise ValueError(f"cumulative_{'prod' if first else 'sum'}: of {x.ndim} dimensions `axis` must name one")
-        x, axis = ravel(x), 0
+        axis = 0
     axis = normal_axis(axis, x.ndim)
     found: TensorVariable = run(x, axis, dtype)
     if not include_initial:
@@ -188,7 +190,8 @@ bitwise_left_shift, bitwise_right_shift = ew.left_shift, ew.right_shift
 
 NAMES_OF_DTYPES = {name: name for name in DTYPES}  # T.float32 is "float32", which every dtype= takes
 globals().update(NAMES_OF_DTYPES)
-EXPORTS = tuple(NAMES_OF_DTYPES)
+EXPORTS = tuple(name for name in NAMES_OF_DTYPES if name != "bool")
+ABOVE["bool"] = lambda: "bool"  # T.bool, which `from termgraph.tensor import *` does not put in the place of Python's
 
 
 def _device(self: TensorVariable) -> None:

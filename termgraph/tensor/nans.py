@@ -20,7 +20,9 @@ from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +69,7 @@ def nanmean(
     array(1.5)
     """
     a = as_tensor(a)
+    _refuse_whole(a, dtype, "nanmean")
     if dtype is None and not has_nan(a):
         dtype = "float64"
     total = nansum(a, axis, keepdims, dtype=dtype, where=where)
@@ -209,6 +212,11 @@ def _refuse_complex(a: TensorVariable, who: str) -> None:
         raise TypeError(f"{who} take real numbers, got {a} of type {a.type}")
 
 
+def _refuse_whole(a: TensorVariable, dtype: DTypeLike, who: str) -> None:
+    if dtype is not None and has_nan(a) and kind_of(dtype_name(dtype)) not in "fc":
+        raise TypeError(f"{who}: dtype {dtype_name(dtype)} has no NaN, which {a.type} may have; cast the result")
+
+
 @on_terms
 def nanvar(
     a: TensorLike,
@@ -228,6 +236,7 @@ def nanvar(
     array(1.)
     """
     a, ddof = as_tensor(a), degrees(ddof, correction, "nanvar")
+    _refuse_whole(a, dtype, "nanvar")
     if dtype is not None or not has_nan(a):
         a = cast(a, "float64" if dtype is None else dtype)
     centre = nanmean(a, axis, keepdims=True, where=where) if mean is None else centre_of(mean, a, "nanvar")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
 from termgraph.tensor.creation import diagonal, linspace, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
@@ -75,10 +77,10 @@ def histogram_bin_edges(
     >>> T.histogram_bin_edges([1.0, 2.0, 4.0], bins=3).eval()
     array([1., 2., 3., 4.])
     """
-    return _edges(as_tensor(a), bins, range) if isinstance(bins, int) else as_tensor(bins)
+    return _edges(as_tensor(a), int(bins), range) if isinstance(bins, (int, np.integer)) else as_tensor(bins)
 
 
-def _edges(a: TensorVariable, bins: int, limits: TensorVariable) -> Any:
+def _edges(a: TensorVariable, bins: int, limits: Sequence[float] | None) -> Any:
     """The ends of intervals of equal width."""
     dtype = a.dtype if a.type.kind == "f" else "float64"
     low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
@@ -125,7 +127,7 @@ def average(
         return [found, _everywhere(found, count(x, axis))] if returned else found
     weights = as_tensor(weights)
     if weights.ndim != x.ndim:
-        axes = axes_of(axis, x.ndim)
+        axes = _in_order(axis, x.ndim)
         if axis is None or weights.ndim != len(axes):
             raise TypeError(
                 f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
@@ -139,6 +141,12 @@ def average(
     )
     found = ew.true_div(sum_over(ew.mul(x, weights), axis, dtype, keepdims), total)
     return [found, _everywhere(found, total)] if returned else found
+
+
+def _in_order(axis: AxisLike, ndim: int) -> Sequence[int]:
+    """The axes as they are given: weights have their dimensions in this order."""
+    axes = axes_of(axis, ndim)
+    return [normal_axis(a, ndim) for a in axis] if isinstance(axis, (tuple, list)) else axes
 
 
 def _everywhere(found: TensorVariable, total: TensorLike) -> TensorVariable:

@@ -89,6 +89,10 @@ def test_more_of_what_is_not_nan(rng):
             ours(a, where=a > 0)
     with pytest.raises(ValueError, match="nanvar: ddof=1 and correction=1 mean the same"):
         T.nanvar(a, ddof=1, correction=1)
+    for ours in (T.nanmean, T.nanvar, T.nanstd):
+        with pytest.raises(TypeError, match="dtype int32 has no NaN"):
+            ours(a, dtype="int32")
+        assert ours(a > 0, dtype="float32").dtype == "float32"
     tg.verify_grad(lambda x: T.nanvar(x, 1, where=np.eye(2, 3) == 0), [a[1:, 1:]], rng=np.random.RandomState(1))
 
 
@@ -160,6 +164,12 @@ def test_sums_of_weights(rng):
         for got, want in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(got.eval(), want)
     assert T.average([1, 2], returned=True)[1].eval() == 2.0
+    cube, w = (
+        rng.normal(size=(3, 2, 3)),
+        rng.uniform(size=(3, 3)),
+    )  # of weights the first axis is the first that is given
+    for axes in ((2, 0), (0, 2), [-1, 0]):  # the first axis of the weights goes along the first that is given
+        check(lambda x: T.average(x, axes, w), lambda x: np.average(x, tuple(axes), w), cube)  # noqa: B023
     check(lambda x: T.trace(x, dtype="float32"), lambda x: np.trace(x, dtype="float32"), a)
     check(lambda x: T.corrcoef(x, dtype="float32"), lambda x: np.corrcoef(x, dtype="float32"), a, rtol=1e-5)
 
@@ -249,5 +259,14 @@ def test_dtypes_by_name():
     with pytest.raises(ValueError, match="device must be None"):
         T.zeros(3, device="cuda:0")
     assert T.asarray([1, 2], "float32").dtype == "float32" and T.asarray(x, "int8").dtype == "int8"
+    for axis in (None, 0, -1):
+        want = np.cumulative_sum(3.0, axis=axis, include_initial=True)
+        assert_same(T.cumulative_sum(3.0, axis, include_initial=True).eval(), want)
     with pytest.raises(ValueError, match="cumulative_sum: of 2 dimensions `axis` must name one"):
         T.cumulative_sum(T.dmatrix())
+
+
+def test_star_imports_leave_the_dtype_bool_out():
+    space = {}
+    exec("from termgraph.tensor import *", space)
+    assert "bool" not in space and space["float32"] == T.float32 and "bool" in dir(T)

@@ -318,3 +318,9 @@ def test_the_correlation_of_a_row_with_itself_has_no_slope(mode, rng):
     for _ in range(50):
         one, slope = f(rng.normal(size=(3, 4)))
         assert one <= 1 and abs(one - 1) < 1e-12 and np.abs(slope).max() < 1e-12
+
+
+def test_numbers_of_bins_may_be_numpys():
+    a = np.array([1.0, 2.0, 5.0])
+    same([T.histogram_bin_edges(a, np.int64(3))], [np.histogram_bin_edges(a, 3)])
+    same(T.histogram(a, np.int32(3)), np.histogram(a, 3))
