@@ -14,7 +14,7 @@ from termgraph.tensor.creation import ones_like
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import argmax, argmin, centre_of, cumprod, cumsum, degrees
+from termgraph.tensor.reductions import argmax, argmin, centre_of, cumprod, cumsum, degrees, unless_none
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import prod as prod_over
@@ -73,7 +73,8 @@ def nanmean(
     if dtype is None and not has_nan(a):
         dtype = "float64"
     total = nansum(a, axis, keepdims, dtype=dtype, where=where)
-    return ew.true_div(total, cast(count_numbers(a, axis, keepdims, where), _real_part(total.dtype)))
+    n = cast(count_numbers(a, axis, keepdims, where), _real_part(total.dtype))
+    return ew.true_div(total, n) if where is None else unless_none(ew.true_div(total, n), n)
 
 
 @on_terms

@@ -159,7 +159,7 @@ def mean(
         working = "float32" if dtype is None and wanted in HALVES else wanted
     n = _count(x, axis, keepdims, where)
     found = _divided(sum(x, axis, working, keepdims, where=where), n)
-    return to_dtype(found if where is None else _unless_none(found, n), wanted)
+    return to_dtype(found if where is None else unless_none(found, n), wanted)
 
 
 def _mean_dtype(dtype: str) -> str:
@@ -183,7 +183,7 @@ def _divided(total: TensorVariable, n: TensorLike) -> TensorVariable:
     return ew.true_div(total, to_dtype(n, np.empty(0, total.type.dtype).real.dtype.name))
 
 
-def _unless_none(found: TensorVariable, n: TensorLike) -> TensorVariable:
+def unless_none(found: TensorVariable, n: TensorLike) -> TensorVariable:
     """NaN where a mask counts no element: rules of the default mode take the quotient 0 / 0 for 0."""
     return ew.switch(ew.eq(n, 0), np.asarray(np.nan, found.type.np_dtype), found)
 
@@ -219,7 +219,7 @@ def var(
         squares = ew.sqr(deviation)
     freedom = max_of(n - ddof, 0) if isinstance(n, int) else ew.maximum(n - ddof, 0)
     found = _divided(sum(squares, axis, None, keepdims), freedom)
-    return found if where is None else _unless_none(found, n)
+    return found if where is None else unless_none(found, n)
 
 
 def degrees(ddof: float, correction: float | None, who: str) -> float:

@@ -165,6 +165,14 @@ def test_moments_of_no_element_are_nan(mask, mode):
     found = [T.mean(x, where=where), T.var(x, where=where), T.std(x, where=where)]
     f = tg.function([x, m], found, mode=mode, on_unused_input="ignore")
     assert np.isnan(f(np.arange(4.0), np.zeros(4, bool))).all()
+    found = [
+        T.nanmean(x, where=where),
+        T.nanvar(x, where=where),
+        T.nanmean(x, where=T.isnan(x)),
+        T.nanmean(m, where=where),
+    ]
+    f = tg.function([x, m], found, mode=mode, on_unused_input="ignore")
+    assert np.isnan(f(np.arange(4.0), np.zeros(4, bool))).all()
 
 
 def test_truth_values_begin_with_the_truth_of_a_number():
