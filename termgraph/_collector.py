@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,18 @@ def _look_at_old(new: int) -> None:
         gc.freeze()
         _unseen, _enough = 0, max(_MANY_OLD, gc.get_freeze_count() // 4)  # a quarter, as Python: else time is quadratic
         gc.unfreeze()
+
+
+def _after_fork() -> None:
+    """In a child, which has none of the threads that would start the collector again but the one that forked."""
+    global resting
+    if resting and not _held.here:
+        resting = False
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 __all__ = ["paused_gc", "running_gc"]

@@ -1,6 +1,7 @@
 """The cycle collector rests while a function is compiled, works while a compiler is waited for, and goes on after."""
 
 import gc
+import os
 import threading
 import weakref
 
@@ -88,3 +89,25 @@ def test_who_wants_no_collections_gets_none():
     finally:
         gc.set_threshold(*before)
         gc.collect()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_the_threads_of_its_parent():
+    inside, done = threading.Event(), threading.Event()
+
+    def other():
+        with paused_gc():
+            inside.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(10)
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.isenabled() else 1)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()
