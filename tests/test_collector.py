@@ -9,6 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph import _collector
 from termgraph._collector import paused_gc, running_gc
 
 
@@ -75,9 +76,13 @@ def dead_cycles(rounds):
     return sum(r() is None for r in made)
 
 
-def test_what_aged_without_being_looked_at_is_collected_in_the_end():
-    assert dead_cycles(2) == 0
-    assert dead_cycles(300) > 150  # every hundredth time, as long as few objects live
+def test_what_aged_without_being_looked_at_is_collected_in_the_end(monkeypatch):
+    gc.collect()
+    monkeypatch.setattr(_collector, "_unseen", 0)
+    monkeypatch.setattr(_collector, "_enough", 200_000)
+    assert dead_cycles(5) == 0
+    assert dead_cycles(150) > 50
+    assert _collector._unseen < 200_000 <= _collector._enough
 
 
 def test_who_wants_no_collections_gets_none():
