@@ -31,8 +31,6 @@ FUNCTIONS = {
     "segment_sum": "T.inc_subtensor(T.zeros(count)[segments], values)", "stop_gradient": "tg.disconnected_grad(x)",
     "tril_indices": "np.tril_indices(n, k), constants", "triu_indices": "np.triu_indices(n, k), constants",
     "vectorize": "tg.vmap(f)",
-    **{name: f'"{name}"' for name in ("bfloat16", "bool", "complex64", "complex128", "float16", "float32", "float64",
-                                      "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")},
 }  # fmt: skip
 
 TOP = {

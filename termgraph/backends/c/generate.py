@@ -266,7 +266,8 @@ class _Writer:
         kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
         thin = thin_products.helpers(body)
         thin += small_products.helpers(body)
-        around = routines.helpers(body) if kernels.routines else ""
+        added = any(isinstance(place, str) for _, place in self.values.values())  # by the plan, without a routine
+        around = routines.helpers(body) if kernels.routines or added else ""
         calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + around
         helpers = prelude.needed(f"{calls}\n{body}")
         table = numpy_loops.header(f"{helpers}\n{body}")

@@ -11,6 +11,7 @@ from termgraph import db
 from termgraph.backends.cuda import placement
 from termgraph.backends.cuda.doctor import left_on_cpu
 from termgraph.backends.cuda.link import link
+from termgraph.backends.cuda.run import device
 from termgraph.cli import main
 from termgraph.function.cuda import placement_rules
 from termgraph.function.mode import get_mode
@@ -74,14 +75,19 @@ def test_types_are_kept_and_copies_stand_at_borders():
                 assert (judge.device(t) is None) == (judge.why_not(judge.plain(t)) is not None)
 
 
-def test_the_doctor_says_what_stays_on_the_cpu(capsys):
+def test_the_doctor_says_what_stays_on_the_cpu(capsys, monkeypatch):
     found = left_on_cpu()
     whole = found["no kernel"]
     assert {"svd", "unique", "fft", "solve"} <= {*whole} and not {"sort", "sum", "dot", "softmax", "join"} & {*whole}
     assert "polygamma" in found["no kernel for float32"] and "exp" not in found["no kernel for float32"]
     for name in whole[:3]:
         assert not placement.has_kernel(name)
+    monkeypatch.setattr(tg.config, "device", "cpu")
     assert main(["doctor"]) == 0
+    shown = "stays on the CPU" in capsys.readouterr().out
+    assert shown == (device.why_not() is None)  # where nobody asked for a GPU, and there is none, it says nothing
+    monkeypatch.setattr(tg.config, "device", "cuda")
+    main(["doctor"])
     assert "stays on the CPU" in capsys.readouterr().out
 
 
