@@ -36,12 +36,17 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
 
 
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
 def _arrays(xs: TensorLike, name: str, dtype: DTypeLike = None, casting: str = "same_kind") -> list:
     """The operands as variables of one dtype: their common one, or one that `casting` allows to make of each."""
     if not isinstance(xs, (list, tuple)):
         raise TypeError(f"{name} takes a list or tuple of arrays, got {type(xs).__name__} {xs!r:.60}")
     if not xs:
         raise ValueError(f"{name} needs at least one array")
+    if casting not in CASTINGS:
+        raise ValueError(f"{name}: casting must be one of {', '.join(CASTINGS)}, got {casting!r}")
     arrays = [as_tensor(x) for x in xs]
     common = promote(*[a.type.np_dtype for a in arrays]).name if dtype is None else dtype_name(dtype)
     for i, a in enumerate(arrays):

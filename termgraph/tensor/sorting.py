@@ -18,7 +18,7 @@ from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean, t
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, specify_shape
-from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.variable import Constant, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops import elementwise as ew
@@ -290,6 +290,8 @@ def interp(
     x, xp = [to_dtype(v, "float64") for v in (x, xp)]
     fp = to_dtype(fp, "complex128" if fp.type.kind == "c" else "float64")
     if period is not None:
+        if is_plain_number(period) and period == 0:
+            raise ValueError("interp: a period must not be 0")
         x, xp, fp = _repeated(x, xp, fp, ew.abs_(to_dtype(as_tensor(period), "float64")))
         left = right = None
     last = as_tensor(length(xp, 0)) - 1

@@ -148,6 +148,8 @@ def test_dtypes_of_what_is_put_together(a):
             check(lambda x: ours([x, x], dtype="float32", casting="unsafe"), lambda x: wanted, a)  # noqa: B023
     with pytest.raises(TypeError, match="stack: casting='same_kind' makes no int8 of float64, the dtype of argument 0"):
         T.stack([T.dvector(), T.dvector()], dtype="int8")
+    with pytest.raises(ValueError, match="concatenate: casting must be one of no, equiv, safe, same_kind, unsafe"):
+        T.concatenate([a, a], casting="sure")
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (7, 3), (8, 2), (2, 5), (9, 3)])
@@ -194,6 +196,8 @@ def test_points_of_a_period(rng):
     check(lambda x: T.interp(x, xp, fp * 1j, left=0, right=1j), lambda x: np.interp(x, xp, fp * 1j, 0, 1j), x)
     with pytest.raises(TypeError, match="interp: x and xp must be real numbers"):
         T.interp(x * 1j, xp, fp)
+    with pytest.raises(ValueError, match="interp: a period must not be 0"):
+        T.interp(x, xp, fp, period=0)
 
 
 # ---------------------------------------------------------------------- linear algebra
