@@ -59,7 +59,9 @@ _RARE = {
     "fmod": "{T} tg_fmod_rare_{N}({T} a, {T} b) {{ return fmod{S}(a, b); }}",
 }
 # Hidden and weak: objects that are linked together may both hold them. Kernels for a GPU, which are C++, have none.
-_VARIANT = """#if defined(__x86_64__) && defined(__FMA__) && !defined(__clang__) && !defined(__cplusplus)
+# Symbols are named as in C where objects are ELF; elsewhere an underscore may stand before them.
+_VARIANT = """#if defined(__x86_64__) && defined(__ELF__) && defined(__FMA__) \\
+    && !defined(__clang__) && !defined(__cplusplus)
 #define TG_REST_VECTORS
 #define TG_REST_HIDDEN __attribute__((weak, visibility("hidden")))
 #define TG_REST_VARIANT(what, type, kind, bits, letter, n) \\
