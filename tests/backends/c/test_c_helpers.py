@@ -1,5 +1,8 @@
 """Which helpers a text brings along, and which flags fit its loops."""
 
+import re
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -7,9 +10,11 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.generate import generate
+from termgraph.backends.c.run import glue
 from termgraph.backends.c.text import prelude
 from termgraph.backends.c.text.loop_flags import MUCH, WHOLE
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.pooling import pool
 from termgraph.terms.term import Arg
 from termgraph.terms.types import TensorType
 
@@ -59,3 +64,36 @@ def test_bits_are_those_with_the_rests_in_vectors(shape):
     assert f.source("c") == g.source("c")
     for a, b in zip(f(value), g(value), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+ROUTINES = {
+    "sorts": lambda x: T.sort(x, axis=1),
+    "places": lambda x: T.argsort(x, axis=0),
+    "medians": lambda x: T.median(x, axis=1),
+    "pooling": lambda x: tg.grad(
+        pool(x, kind="max", size=(3, 3), stride=(2, 2), pad=(0, 0), ignore_border=True).sum(), x
+    ),
+    "transforms": lambda x: T.fft.rfft2(x),
+    "least squares": lambda x: T.linalg.lstsq(x, x)[0],
+}
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.parametrize("name", ROUTINES)
+def test_functions_of_the_c_library_are_declared_before_they_are_called(name):
+    """gcc 12 knows them without that; for clang and zig it is an error."""
+    x = T.dmatrix("x")
+    source = tg.function([x], ROUTINES[name](x), mode=tg.Mode(linker="c")).source("c")
+    used = {f: found.start() for f in prelude.MEMORY if (found := re.search(rf"\b{f}\(", source))}
+    assert used
+    for function, at in used.items():
+        assert source.startswith(prelude.MEMORY[function], source.rfind("\n", 0, at) + 1)
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+def test_functions_of_the_c_library_are_declared_in_the_glue():
+    text = "#define _GNU_SOURCE\n" + "\n".join(map(glue._part, glue._PARTS))
+    flags = [flag for flag in find_compiler().flags if flag != "-w"]
+    command = [*find_compiler().command, *flags, "-Werror=implicit-function-declaration", "-fsyntax-only", "-xc", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

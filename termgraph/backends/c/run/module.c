@@ -2,6 +2,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O0") /* the first function on a machine waits for this file to be compiled */
 #endif
+#include <stdlib.h>
 
 static Port *new_port(Obj *tuple) /* (name, dtype, lengths, env, shift, accept, has a default, default) */
 {

@@ -346,6 +346,11 @@ LATER = {
     ("tg_incomplete_gamma", "tg_gammainc"): lazy("termgraph.backends.c.text.incomplete_gamma"),
     ("tg_log1mexp_",): lazy("termgraph.backends.c.text.log1mexp"),
 }  # fmt: skip
+# What gcc takes for declared is an error elsewhere, and in later ones of gcc.
+MEMORY = {
+    "malloc": "void *malloc(size_t);", "calloc": "void *calloc(size_t, size_t);", "free": "void free(void *);",
+    "aligned_alloc": "void *aligned_alloc(size_t, size_t);",
+}  # fmt: skip
 _WORD = pattern(r"[A-Za-z_]\w*")
 _COMMENT = pattern(r"/\*.*?\*/", re.DOTALL)
 
@@ -446,6 +451,8 @@ def _in_vectors(declared: str, name: str, stem: str) -> str:
 
 
 def _declaration(name: str) -> str | None:
+    if name in MEMORY:
+        return MEMORY[name]
     for c, stem in (("double", name), ("float", name[:-1] if name.endswith("f") else "")):
         if stem in VECTOR:
             return _in_vectors(f"{c} {name}({c});", name, stem)

@@ -46,10 +46,6 @@ VECTORISE = """
 #endif
 """
 SERVICES = f"""
-void *malloc(size_t);
-void *calloc(size_t, size_t);
-void free(void *);
-
 /* Run a kernel over 0..n-1; on several threads if it is long. A unit of cost is about a third of a nanosecond. */
 static inline int tg_each(tg_context *c, tg_body kernel, int64_t n, int64_t cost)
 {{
