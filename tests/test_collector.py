@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 import weakref
+from contextlib import contextmanager
 
 import pytest
 
@@ -36,7 +37,8 @@ def test_who_has_turned_it_off_finds_it_off():
         gc.enable()
 
 
-def test_a_thread_that_did_not_stop_it_does_not_start_it():
+@contextmanager
+def another_thread_stops_it():
     inside, done = threading.Event(), threading.Event()
 
     def other():
@@ -47,10 +49,14 @@ def test_a_thread_that_did_not_stop_it_does_not_start_it():
     thread = threading.Thread(target=other)
     thread.start()
     inside.wait(10)
-    with paused_gc(), running_gc():
-        assert not gc.isenabled()
+    yield
     done.set()
     thread.join()
+
+
+def test_a_thread_that_did_not_stop_it_does_not_start_it():
+    with another_thread_stops_it(), paused_gc(), running_gc():
+        assert not gc.isenabled()
     assert gc.isenabled()
 
 
@@ -99,20 +105,9 @@ def test_who_wants_no_collections_gets_none():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_does_not_wait_for_the_threads_of_its_parent():
-    inside, done = threading.Event(), threading.Event()
-
-    def other():
-        with paused_gc():
-            inside.set()
-            done.wait(10)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    inside.wait(10)
-    child = os.fork()
-    if not child:
-        os._exit(0 if gc.isenabled() else 1)
-    done.set()
-    thread.join()
+    with another_thread_stops_it():
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.isenabled() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert gc.isenabled()

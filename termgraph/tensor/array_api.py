@@ -77,7 +77,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
-    if isinstance(kind, str) and kind in KINDS and kind != "bool":
+    if isinstance(kind, str) and kind in KINDS:
         return kind_of(_dtype(dtype)) in KINDS[kind]
     try:
         return dtype_name(dtype) == dtype_name(kind)
@@ -188,9 +188,8 @@ def _running(
 concat, permute_dims = concatenate, transpose
 bitwise_left_shift, bitwise_right_shift = ew.left_shift, ew.right_shift
 
-NAMES_OF_DTYPES = {name: name for name in DTYPES}  # T.float32 is "float32", which every dtype= takes
-globals().update(NAMES_OF_DTYPES)
-EXPORTS = tuple(name for name in NAMES_OF_DTYPES if name != "bool")
+EXPORTS = tuple(name for name in DTYPES if name != "bool")  # T.float32 is "float32", which every dtype= takes
+globals().update({name: name for name in EXPORTS})
 ABOVE["bool"] = lambda: "bool"  # T.bool, which `from termgraph.tensor import *` does not put in the place of Python's
 
 

@@ -204,7 +204,8 @@ def linspace(
     points = arange(num) if isinstance(num, int) else specify_shape(arange(num), (num,))  # refuses a negative number
     i = dimshuffle(points, 0, *["x"] * rank)
     steps = num - 1 if endpoint else num
-    made = ew.add(ew.mul(_step(start, stop, steps), to_dtype(i, _real_dtype(working))), start)
+    step = _step(start, stop, steps)
+    made = ew.add(ew.mul(step, to_dtype(i, _real_dtype(working))), start)
     if endpoint:
         made = ew.switch(ew.logical_and(ew.eq(i, steps), ew.gt(i, 0)), stop, made)  # exactly stop, not up to rounding
     if dtype is not None and kind_of(dtype_name(dtype)) in "iu":
@@ -213,7 +214,7 @@ def linspace(
     made = made if rank == 0 else moveaxis(made, 0, normal_axis(axis, rank + 1))
     if not retstep:
         return made
-    return [made, ew.switch(ew.gt(steps, 0), _step(start, stop, steps), np.asarray(np.nan, working))]
+    return [made, ew.switch(ew.gt(steps, 0), step, np.asarray(np.nan, working))]
 
 
 def _real_dtype(dtype: str) -> str:

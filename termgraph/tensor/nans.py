@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.op import Op
 
-_NAMES: dict[Callable, str] = {max_over: "nanmax", min_over: "nanmin"}
+# What has no NaN, by its name here: of two numbers, and what any number takes the place of.
+_EXTREMES: dict[Callable, tuple[str, Op, float]] = {
+    max_over: ("nanmax", ew.fmax, -np.inf),
+    min_over: ("nanmin", ew.fmin, np.inf),
+}
 
 
 @on_terms
@@ -133,7 +137,7 @@ def nanmax(
     >>> T.nanmax([1.0, T.nan, 2.0]).eval()
     array(2.)
     """
-    return _extreme(max_over, ew.fmax, as_tensor(a), -np.inf, axis, keepdims, initial, where)
+    return _extreme(max_over, as_tensor(a), axis, keepdims, initial, where)
 
 
 @on_terms
@@ -151,14 +155,12 @@ def nanmin(
     >>> T.nanmin([1.0, T.nan, 2.0]).eval()
     array(1.)
     """
-    return _extreme(min_over, ew.fmin, as_tensor(a), np.inf, axis, keepdims, initial, where)
+    return _extreme(min_over, as_tensor(a), axis, keepdims, initial, where)
 
 
 def _extreme(
     find: Callable,
-    of_two: Op,
     a: TensorVariable,
-    least: float,
     axis: AxisLike,
     keepdims: bool,
     initial: TensorLike | None,
@@ -167,13 +169,14 @@ def _extreme(
     if not has_nan(a):
         return find(a, axis, keepdims=keepdims, initial=initial, where=where)
     _refuse_complex(a, "nanmax and nanmin")
+    name, of_two, least = _EXTREMES[find]
     begin = None if initial is None else least  # then there may be no elements
     if where is not None and initial is None:
-        raise ValueError(f"{_NAMES[find]}: `where` may leave nothing, so it needs `initial`, a number to begin with")
+        raise ValueError(f"{name}: `where` may leave nothing, so it needs `initial`, a number to begin with")
     found = find(_filled(a, least), axis, keepdims=keepdims, initial=begin, where=where)
-    missing = ew.eq(count_numbers(a, axis, keepdims, where), 0)
+    missing = all_over(ew.isnan(a), axis, keepdims=keepdims, where=where)
     found = ew.switch(missing, np.asarray(np.nan, a.dtype), found)
-    return found if initial is None else of_two(found, beginning(initial, found, _NAMES[find]))
+    return found if initial is None else of_two(found, beginning(initial, found, name))
 
 
 @on_terms

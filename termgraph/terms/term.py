@@ -310,9 +310,8 @@ def _intern(op: Op, args: tuple[Any, ...], sig: Signature | None, free: frozense
     ref.key = args if table is not _OPEN else (op, *args)
     if table.terms.setdefault(ref.key, ref) is not ref:
         return settled(table.terms, t, ref)
-    if (
-        not _collector.resting and _collecting()
-    ):  # while the collector rests, taking terms from it would cost as much as making them
+    # While the collector rests, taking terms from it would cost as much as making them.
+    if not _collector.resting and _collecting():
         _untrack(t)
         _untrack(ref)
     return t
