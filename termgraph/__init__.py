@@ -4,6 +4,7 @@ This file holds the public names and nothing else. Most of them are looked up wh
 that a program that only builds and calls functions does not wait for the rule library, gradients or debuggers.
 """
 
+import functools as _functools
 import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -145,6 +146,10 @@ def _debug_mode(name: str) -> _Any:
     return lambda: __getattr__(name)()
 
 
+def _mapping(name: str) -> _Any:
+    return getattr(_import_module("termgraph.loops.mapping"), name)
+
+
 def _notebook(kind: str) -> _Any:
     """What notebooks show for an object; the pictures are imported when one does."""
 
@@ -163,7 +168,8 @@ def _show_in_notebooks(*classes: _Any) -> None:
 _show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
 Variable._repr_latex_ = _Term._repr_latex_ = _notebook("latex")  # type: ignore[attr-defined]
 del _grad, grad
-_ABOVE.update(grad=lambda: __getattr__("grad"), jacobian=lambda: __getattr__("jacobian"))
+_ABOVE.update({name: _functools.partial(__getattr__, name) for name in ("grad", "jacobian")})
+_ABOVE.update({name: _functools.partial(_mapping, name) for name in ("apply_along_axis", "vectorize")})
 _running.ABOVE["loop"] = lambda: __getattr__("loop")
 _rulelib.COMPANIONS.append("termgraph.loops.passes")
 register_mode("DEBUG_MODE", _debug_mode("DebugMode"))

@@ -4,6 +4,7 @@ from .others import net
 from .table import op
 
 V = {"family": "vector"}
+MIDDLE = ("small", "middle")
 op("append", "x y", "T.append(x, y, 0)", jax="jnp.append(x, y, 0)", torch="torch.cat([x, y])", grad=True)
 op("array_equal", "x y", torch="torch.equal(x, y)")
 op("array_equiv", "x y", torch=None)
@@ -14,6 +15,53 @@ op("indices", "y:f[k]", "T.indices((n, m))", numpy="np.indices((n, m))", jax="jn
 op("isreal iscomplex", torch=None)
 op("spacing", numpy="np.spacing(x)", torch=None)
 op("trim_zeros", "y:f[n]", "T.trim_zeros(y)", torch=None, **V)
+op("resize", text="T.resize(x, (m, n))", torch=None, grad=True)
+op("place", "x b:b[n,m] y:f[k]", "T.place(x, b, y)", numpy="T.written(x, lambda o: np.place(o, b, y))",
+   jax="jnp.place(x, b, y, inplace=False)", torch=None)  # fmt: skip
+op(
+    "putmask",
+    "x b:b[n,m] y:f[k]",
+    "T.putmask(x, b, y)",
+    numpy="T.written(x, lambda o: np.putmask(o, b, y))",
+    jax=None,
+    torch=None,
+)
+op("put", "x:f[n] i:i[m]<n y:f[m]", "T.put(x, i, y)", numpy="T.written(x, lambda o: np.put(o, i, y))",
+   jax="jnp.put(x, i, y, inplace=False)", torch="x.put(i, y)", unchecked=True, **V)  # fmt: skip
+op("tril_indices triu_indices", "y:f[k]", "T.NAME(k)[0] + T.cast(y[0], 'int64')", numpy="np.NAME(k)[0] + np.int64(y[0])",
+   jax="jnp.NAME(k)[0] + y[0].astype('int64')", torch=None, sizes=("small",))  # fmt: skip
+op("tril_indices_from triu_indices_from", "x:f[k,k]", "T.NAME(x)[0]", numpy="np.NAME(x)[0]", jax=None,
+   torch=None, sizes=("small",))  # fmt: skip
+op(
+    "diag_indices_from",
+    "x:f[k,k]",
+    "T.diag_indices_from(x)[0]",
+    numpy="np.diag_indices_from(x)[0]",
+    jax=None,
+    torch=None,
+)
+op("diag_indices", "y:f[k]", "T.diag_indices(k)[0] + T.cast(y[0], 'int64')", numpy="np.diag_indices(k)[0] + np.int64(y[0])",
+   jax=None, torch=None, sizes=("small",))  # fmt: skip
+op(
+    "ix_",
+    "x i:i[k]<n j:i[k]<m",
+    "x[T.ix_(i, j)]",
+    numpy="x[np.ix_(i, j)]",
+    jax="x[jnp.ix_(i, j)]",
+    torch="x[i[:, None], j]",
+)
+op("divmod", "x:i[n,m]<m y:i[n,m]<m", "T.divmod(x, y + 1)[0]", numpy="np.divmod(x, y + 1)[0]", jax="jnp.divmod(x, y + 1)[0]",
+   torch="torch.div(x, y + 1, rounding_mode='floor')", dtypes=("int64",))  # fmt: skip
+op("sort_complex", "x:f[n]", "T.sort_complex(x)", jax=None, torch=None, sizes=MIDDLE, **V)
+op("apply_over_axes", "x", "T.apply_over_axes(T.max, x, [0, 1])", numpy="np.apply_over_axes(np.max, x, [0, 1])",
+   jax="jnp.apply_over_axes(jnp.max, x, [0, 1])", torch="torch.amax(x, (0, 1), keepdim=True)")  # fmt: skip
+op("histogram2d", "x:f[n] y:f[n]", "T.histogram2d(x, y, 10)[0]", torch=None, jax="jnp.histogram2d(x, y, 10)[0]",
+   sizes=MIDDLE, dtypes=("float64",), **V)  # fmt: skip
+op("histogramdd", "x:f[n] y:f[n]", "T.histogramdd([x, y], 10)[0]", numpy="np.histogramdd([x, y], 10)[0]", torch=None,
+   jax="jnp.histogramdd([x, y], 10)[0]", sizes=MIDDLE, dtypes=("float64",), **V)  # fmt: skip
+op("poly", "z:f[8]", "T.poly(z)", torch=None, dtypes=("float64",), **V)
+op("polydiv", "p:f[m] q:q[8]", "T.polydiv(p, q)[0]", numpy="np.polydiv(p, q)[0]", jax="jnp.polydiv(p, q)[0]", torch=None,
+   sizes=MIDDLE, dtypes=("float64",), **V)  # fmt: skip
 op("linalg.tensorsolve", "x:f[k,k] y:f[k]", "T.linalg.tensorsolve(x + k * T.eye(k, dtype=x.dtype), y)",
    numpy="np.linalg.tensorsolve(x + k * np.eye(k, dtype=x.dtype), y)", jax="jnp.linalg.tensorsolve(x + k * jnp.eye(k, dtype=x.dtype), y)",
    torch="torch.linalg.tensorsolve(x + k * torch.eye(k, dtype=x.dtype), y)")  # fmt: skip

@@ -79,6 +79,13 @@ op(
 )
 op("betaln", "x:p[n,m] y:p[n,m]", "T.betaln(x, y)", torch=None, grad=True, **F64)
 op("logit", "x:q[n,m]", grad=True)
+for name in ("ndtr", "log_ndtr", "ndtri", "entr"):
+    op(name, "x:q[n,m]", numpy=f"scipy.special.{name}(x)", jax=f"jax.scipy.special.{name}(x)",
+       torch=f"torch.special.{name}(x)", grad=True)  # fmt: skip
+op("rel_entr", "x:q[n,m] y:q[n,m]", numpy="scipy.special.rel_entr(x, y)", jax="jax.scipy.special.rel_entr(x, y)",
+   torch=None, grad=True)  # fmt: skip
+op("multigammaln", "x:p[n,m]", "T.multigammaln(x + 2, 3)", numpy="scipy.special.multigammaln(x + 2, 3)",
+   jax="jax.scipy.special.multigammaln(x + 2, 3)", torch="torch.special.multigammaln(x + 2, 3)", grad=True, **F64)  # fmt: skip
 op(
     "linalg.sqrtm",
     "x:h[n,n]",

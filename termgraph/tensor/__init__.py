@@ -56,6 +56,7 @@ _MODULES = (
     "array_api",
     "nans",
     "quantiles",
+    "histograms",
     "statistics",
     "sets",
     "polynomials",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,16 +12,16 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.padding import pad
-from termgraph.tensor.reductions import cumprod
+from termgraph.tensor.reductions import axes_of, cumprod
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 BITS = {"big": np.arange(7, -1, -1), "little": np.arange(8)}
@@ -132,4 +133,25 @@ def _weights(bitorder: str) -> TensorVariable:
     return as_tensor((1 << BITS[bitorder]).astype("uint8"))
 
 
-__all__ = ["block", "packbits", "unpackbits", "vander"]
+def apply_over_axes(func: Callable, a: TensorLike, axes: AxisLike) -> TensorVariable:
+    """What `func(a, axis)` makes of an array for one axis after the other; those it leaves out stay, of length 1.
+
+    >>> import termgraph.tensor as T
+    >>> T.apply_over_axes(T.sum, T.ones((2, 3, 4)), [0, 2]).eval().shape
+    (1, 3, 1)
+    """
+    a = as_tensor(a)
+    for axis in axes_of(axes, a.ndim):
+        found = as_tensor(func(a, axis))
+        if found.ndim == a.ndim - 1:
+            found = expand_dims(found, axis)
+        if found.ndim != a.ndim:
+            raise ValueError(
+                f"apply_over_axes: func must keep the number of dimensions, or leave one out: of {a.ndim} it made "
+                f"{found.ndim}"
+            )
+        a = found
+    return a
+
+
+__all__ = ["apply_over_axes", "block", "packbits", "unpackbits", "vander"]

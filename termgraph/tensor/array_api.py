@@ -16,7 +16,7 @@ from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.protocols import ABOVE
 from termgraph.tensor.reductions import cumprod, cumsum
-from termgraph.tensor.shaping import ravel, transpose
+from termgraph.tensor.shaping import expand_dims, ravel, transpose
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import dtypes
@@ -140,6 +140,36 @@ def astype(x: TensorLike, dtype: DTypeLike, *, copy: bool = True, device: None =
     return cast(x, dtype)
 
 
+def array(
+    object: TensorLike,
+    dtype: DTypeLike = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> TensorVariable:
+    """A variable for what may stand for an array, in a dtype if one is given, with at least `ndmin` dimensions.
+
+    >>> import termgraph.tensor as T
+    >>> T.array([1, 2], "float32", ndmin=2).type
+    TensorType(float32, (1, 2))
+    """
+    a = asarray(object, dtype)
+    return expand_dims(a, tuple(range(ndmin - a.ndim))) if ndmin > a.ndim else a
+
+
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> str:
+    """The dtype that two dtypes have in common.
+
+    >>> import termgraph.tensor as T
+    >>> T.promote_types("int32", "float32")
+    'float64'
+    """
+    return result_type(_dtype(type1), _dtype(type2))
+
+
 @on_terms
 def cumulative_sum(
     x: TensorLike, axis: int | None = None, dtype: DTypeLike = None, *, include_initial: bool = False
@@ -205,6 +235,6 @@ def _to_device(self: TensorVariable, device: None, *, stream: Any = None) -> Ten
 
 METHODS = {"device": property(_device), "to_device": _to_device}
 __all__ = [
-    "asarray", "astype", "bitwise_left_shift", "bitwise_right_shift", "can_cast", "concat", "cumulative_prod",
-    "cumulative_sum", "finfo", "iinfo", "isdtype", "permute_dims", "result_type",
+    "array", "asarray", "astype", "bitwise_left_shift", "bitwise_right_shift", "can_cast", "concat", "cumulative_prod",
+    "cumulative_sum", "finfo", "iinfo", "isdtype", "permute_dims", "promote_types", "result_type",
 ]  # fmt: skip

@@ -155,6 +155,18 @@ def positive(x: TensorLike) -> TensorVariable:
 
 
 @on_terms
+def divmod(x1: TensorLike, x2: TensorLike) -> tuple[TensorVariable, TensorVariable]:
+    """(quotient rounded down, remainder): `x1 // x2` and `x1 % x2`.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.divmod([7, -7], 3)]
+    [[2, -3], [1, 2]]
+    """
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    return ew.floor_div(x1, x2), ew.mod(x1, x2)
+
+
+@on_terms
 @pattern_form(lambda x, a_min=None, a_max=None: ew.clip(x, a_min, a_max))
 def clip(
     x: TensorLike,
@@ -248,6 +260,88 @@ def betaln(a: TensorLike, b: TensorLike) -> TensorVariable:
 
 
 @on_terms
+def multigammaln(a: TensorLike, d: int) -> TensorVariable:
+    """The logarithm of the gamma function of d dimensions, for a > (d - 1) / 2.
+
+    >>> import termgraph.tensor as T
+    >>> T.multigammaln([3.0], 2).eval().round(6)
+    array([1.550195])
+    """
+    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
+        raise ValueError(f"multigammaln: d must be an integer of at least 1, got {d!r}")
+    a = _float_of(a, "multigammaln")
+    found: Any = ew.gammaln(a)
+    for j in range(1, int(d)):
+        found = ew.add(found, ew.gammaln(ew.sub(a, j / 2)))
+    return ew.add(found, d * (d - 1) / 4 * float(np.log(np.pi))) if d > 1 else found
+
+
+# ---------------------------------------------------------------------- the normal distribution, entropies
+@on_terms
+def ndtr(x: TensorLike) -> TensorVariable:
+    """The chance that a standard normal number is at most x.
+
+    >>> import termgraph.tensor as T
+    >>> T.ndtr(0.0).eval()
+    array(0.5)
+    """
+    return ew.mul(0.5, ew.erfc(ew.mul(_float_of(x, "ndtr"), -(0.5**0.5))))
+
+
+@on_terms
+def log_ndtr(x: TensorLike) -> TensorVariable:
+    """The logarithm of `ndtr`, also where that is too small for a number.
+
+    >>> import termgraph.tensor as T
+    >>> T.log_ndtr([-40.0, 0.0]).eval().round(6)
+    array([-8.04608442e+02, -6.93147000e-01])
+    """
+    x = _float_of(x, "log_ndtr")
+    t = ew.mul(x, 0.5**0.5)
+    low = ew.lt(x, -1.0)  # where a form is not asked it gets an argument of which it has a slope
+    tail = ew.sub(ew.log(ew.mul(0.5, ew.erfcx(ew.neg(ew.minimum(t, 0.0))))), ew.sqr(t))
+    return ew.switch(low, tail, ew.log1p(ew.mul(-0.5, ew.erfc(ew.maximum(t, -1.0)))))
+
+
+@on_terms
+def ndtri(p: TensorLike) -> TensorVariable:
+    """The inverse of `ndtr`: where a standard normal number is with chance p.
+
+    >>> import termgraph.tensor as T
+    >>> T.ndtri([0.025, 0.5]).eval().round(6)
+    array([-1.959964,  0.      ])
+    """
+    return ew.mul(-(2.0**0.5), ew.erfcinv(ew.mul(2.0, _float_of(p, "ndtri"))))
+
+
+@on_terms
+def entr(x: TensorLike) -> TensorVariable:
+    """-x log(x), of which entropies are sums: 0 at 0, -infinity below it.
+
+    >>> import termgraph.tensor as T
+    >>> T.entr([0.0, 1.0]).eval()
+    array([0., 0.])
+    """
+    x = _float_of(x, "entr")
+    return ew.switch(ew.lt(x, 0.0), -np.inf, ew.sub(0.0, ew.xlogy(x, x)))
+
+
+@on_terms
+def rel_entr(x: TensorLike, y: TensorLike) -> TensorVariable:
+    """x log(x / y), of which divergences of Kullback and Leibler are sums: 0 where x is 0, infinity below it.
+
+    >>> import termgraph.tensor as T
+    >>> T.rel_entr([0.0, 1.0], [0.5, 1.0]).eval()
+    array([0., 0.])
+    """
+    x, y = _float_of(x, "rel_entr"), _float_of(y, "rel_entr")
+    inside = ew.bitwise_and(ew.gt(x, 0.0), ew.gt(y, 0.0))
+    nothing = ew.bitwise_and(ew.eq(x, 0.0), ew.ge(y, 0.0))
+    found = ew.switch(inside, ew.mul(x, ew.log(ew.true_div(x, y))), ew.switch(nothing, 0.0, ew.add(np.inf, ew.abs_(x))))
+    return ew.switch(ew.isnan(y), y, found)
+
+
+@on_terms
 def isposinf(x: TensorLike) -> TensorVariable:
     """Where elements are +infinity."""
     return _infinite(x, np.inf)
@@ -298,8 +392,9 @@ around = round
 _TABLE = table()
 globals().update(_TABLE)
 EXPORTS = [
-    "angle", "around", "betaln", "cast", "clip", "fabs", "float_power", "frexp", "iround", "isclose", "isneginf",
-    "isposinf", "logit", "modf", "nan_to_num", "positive", "rint", "round", "sinc", "spacing", *_TABLE,
+    "angle", "around", "betaln", "cast", "clip", "divmod", "entr", "fabs", "float_power", "frexp", "iround", "isclose",
+    "isneginf", "isposinf", "log_ndtr", "logit", "modf", "multigammaln", "nan_to_num", "ndtr", "ndtri", "positive",
+    "rel_entr", "rint", "round", "sinc", "spacing", *_TABLE,
 ]  # fmt: skip
 
 METHODS = {

@@ -24,13 +24,10 @@ METHODS = {
 
 FUNCTIONS = {
     **{name: text for name, text in METHODS.items() if text.startswith("T.")},
-    "apply_along_axis": "tg.vmap(f)(x)", "array": "T.asarray(x), or T.stack([a, b]) of variables",
-    "cat": "T.concatenate(arrays, axis)", "copy": "x: variables are not changed",
-    "divmod": "x // y and x % y", "functional": "T.nnet", "lax": "tg.scan, tg.loop and tg.ifelse",
-    "manual_seed": _STREAM, "mm": "x @ y", "nn": "T.nnet", "no_grad": _NOT_RECORDED, "rand": _STREAM, "randn": _STREAM,
+    "cat": "T.concatenate(arrays, axis)", "copy": "x: variables are not changed", "functional": "T.nnet",
+    "lax": "tg.scan, tg.loop and tg.ifelse", "manual_seed": _STREAM, "mm": "x @ y", "nn": "T.nnet",
+    "no_grad": _NOT_RECORDED, "rand": _STREAM, "randn": _STREAM,
     "segment_sum": "T.inc_subtensor(T.zeros(count)[segments], values)", "stop_gradient": "tg.disconnected_grad(x)",
-    "tril_indices": "np.tril_indices(n, k), constants", "triu_indices": "np.triu_indices(n, k), constants",
-    "vectorize": "tg.vmap(f)",
 }  # fmt: skip
 
 TOP = {

@@ -1,23 +1,29 @@
-"""Positions on grids: `mgrid`, `ogrid`, and numbers of elements as positions and back."""
+"""Positions on grids: `mgrid`, `ogrid`, numbers of elements as positions and back, places in a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+import numpy as np
 
 from termgraph.tensor.checks import Assert
-from termgraph.tensor.creation import arange, linspace, zeros
+from termgraph.tensor.creation import arange, linspace, ones, tri, zeros
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
-from termgraph.tensor.lengths import as_lengths
+from termgraph.tensor.lengths import as_lengths, length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import all as all_over
+from termgraph.tensor.selecting import nonzero
 from termgraph.tensor.shaping import broadcast_arrays, dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
+    from termgraph.tensor.variable import TensorVariable, Variable
+
+R = TypeVar("R")
 
 
 class Grid:
@@ -152,6 +158,142 @@ def _inside(p: TensorVariable, n: TensorLike, mode: str) -> TensorVariable:
     return Assert("ravel_multi_index: a position is outside the array")(p, within)
 
 
+# ---------------------------------------------------------------------- places in a matrix
+@on_terms
+def tril_indices(n: int | Variable, k: int = 0, m: int | Variable | None = None) -> tuple:
+    """The rows and columns of what lies on and below the k-th diagonal of a matrix with n rows and m columns, or n.
+
+    Constants where the numbers are known.
+
+    >>> import termgraph.tensor as T
+    >>> T.dmatrix("x")[T.tril_indices(3)].type
+    TensorType(float64, (6,))
+    """
+    return _triangle(np.tril_indices, lambda rows, columns: tri(rows, columns, k), n, k, m)
+
+
+@on_terms
+def triu_indices(n: int | Variable, k: int = 0, m: int | Variable | None = None) -> tuple:
+    """The rows and columns of what lies on and above the k-th diagonal of a matrix with n rows and m columns, or n.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    return _triangle(np.triu_indices, lambda rows, columns: ew.eq(tri(rows, columns, k - 1), 0), n, k, m)
+
+
+def _triangle(known: Callable, mask: Callable, n: int | Variable, k: int, m: int | Variable | None) -> tuple:
+    m = n if m is None else m
+    if all(isinstance(v, (int, np.integer)) for v in (n, k, m)):
+        return tuple(as_tensor(v) for v in known(n, k, m))
+    return nonzero(mask(n, m))
+
+
+@on_terms
+def tril_indices_from(arr: TensorLike, k: int = 0) -> tuple:
+    """The rows and columns of what lies on and below the k-th diagonal of a matrix.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.tril_indices_from(T.zeros((2, 3)))]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    rows, columns = _sides(arr, "tril_indices_from")
+    return tril_indices(rows, k, columns)
+
+
+@on_terms
+def triu_indices_from(arr: TensorLike, k: int = 0) -> tuple:
+    """The rows and columns of what lies on and above the k-th diagonal of a matrix.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.triu_indices_from(T.zeros((2, 3)), 1)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    rows, columns = _sides(arr, "triu_indices_from")
+    return triu_indices(rows, k, columns)
+
+
+def _sides(arr: TensorLike, who: str) -> list:
+    x = as_tensor(arr)
+    if x.ndim != 2:
+        raise ValueError(f"{who} takes a matrix, {x} has {x.ndim} dimensions")
+    return lengths(x)
+
+
+@on_terms
+def diag_indices(n: TensorLike, ndim: int = 2) -> tuple:
+    """The places of the main diagonal of an array with `ndim` dimensions of length n.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.diag_indices(3)]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    return (arange(n),) * ndim
+
+
+@on_terms
+def diag_indices_from(arr: TensorLike) -> tuple:
+    """The places of the main diagonal of an array with dimensions of one length.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.diag_indices_from(T.zeros((2, 2)))]
+    [[0, 1], [0, 1]]
+    """
+    x = as_tensor(arr)
+    known = {n for n in x.type.shape if n is not None}
+    if x.ndim < 2 or len(known) > 1:
+        raise ValueError(f"diag_indices_from takes at least two dimensions of one length, got {x.type}")
+    n: Any = lengths(x)[0]
+    for other in [length(x, d) for d in range(1, x.ndim)] if None in x.type.shape else []:
+        n = Assert("diag_indices_from: the dimensions must have one length")(as_tensor(n), ew.eq(n, other))
+    return diag_indices(n, x.ndim)
+
+
+def mask_indices(n: int | Variable, mask_func: Callable, k: int = 0) -> tuple:
+    """The rows and columns of what `mask_func(x, k)` leaves of a square matrix of ones.
+
+    >>> import termgraph.tensor as T
+    >>> [v.eval().tolist() for v in T.mask_indices(2, T.triu)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    return nonzero(mask_func(ones((n, n), "int64"), k))
+
+
+@on_terms
+def ix_(*args: TensorLike) -> tuple:
+    """Vectors of places as an index for all their combinations; truth values are the places where they are true.
+
+    >>> import termgraph.tensor as T
+    >>> T.constant([[1, 2, 3], [4, 5, 6]])[T.ix_([0, 1], [0, 2])].eval()
+    array([[1, 3],
+           [4, 6]])
+    """
+    places = []
+    for i, a in enumerate(args):
+        v = as_tensor(a)
+        if v.ndim != 1:
+            raise ValueError(f"ix_ takes vectors, argument {i} has {v.ndim} dimensions")
+        v = cast(v, "int64") if v.type.shape == (0,) else v  # NumPy's too: an empty list is one of places
+        v = nonzero(v)[0] if v.type.dtype == "bool" else v
+        places.append(dimshuffle(v, *["x"] * i, 0, *["x"] * (len(args) - 1 - i)))
+    return tuple(places)
+
+
+def fromfunction(
+    function: Callable[..., R], shape: ShapeLike, *, dtype: DTypeLike = "float64", like: None = None, **kwargs: Any
+) -> R:
+    """What a function makes of the places of an array of a shape: an array for each dimension is its argument.
+
+    >>> import termgraph.tensor as T
+    >>> T.fromfunction(lambda i, j: i + 2 * j, (2, 2), dtype="int64").eval()
+    array([[0, 2],
+           [1, 3]])
+    """
+    found = indices(shape, dtype)
+    return function(*[found[i] for i in range(len(as_lengths(shape)))], **kwargs)
+
+
 def _product(lengths: Sequence[Any]) -> int:
     total: Any = 1
     for n in lengths:
@@ -163,4 +305,19 @@ def _text(shape: ShapeLike) -> str:
     return str(tuple(shape)) if isinstance(shape, (list, tuple)) else "that is given"
 
 
-__all__ = ["indices", "mgrid", "ogrid", "ravel_multi_index", "unravel_index"]
+__all__ = [
+    "diag_indices",
+    "diag_indices_from",
+    "fromfunction",
+    "indices",
+    "ix_",
+    "mask_indices",
+    "mgrid",
+    "ogrid",
+    "ravel_multi_index",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+]

@@ -1,4 +1,7 @@
-"""Elements put into arrays and taken out of them along an axis: insert, delete, append, trim_zeros, as in NumPy."""
+"""Elements put into arrays and taken out of them, as in NumPy: insert, delete, append, trim_zeros; put, place, putmask.
+
+What changes its argument in NumPy gives the changed array, as everything here does.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.tensor.creation import arange, ones
+from termgraph.tensor.creation import arange, ones, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.joining import concatenate, flip
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import as_lengths, length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel
+from termgraph.tensor.selecting import within
+from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel, reshape
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
@@ -23,7 +27,7 @@ from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
+    from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 
@@ -178,4 +182,88 @@ def _along(x: TensorLike, axis: int | None) -> tuple[Any, int]:
     return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
 
 
-__all__ = ["append", "delete", "insert", "trim_zeros"]
+# ---------------------------------------------------------------------- other elements in their place
+@on_terms
+def resize(a: TensorLike, new_shape: ShapeLike) -> TensorVariable:
+    """An array of another shape with the elements of `a` in order, again from the first one where they do not suffice.
+
+    >>> import termgraph.tensor as T
+    >>> T.resize([1, 2, 3], (2, 4)).eval()
+    array([[1, 2, 3, 1],
+           [2, 3, 1, 2]])
+    """
+    shape = as_lengths(new_shape, "new_shape")
+    return reshape(_repeated(ravel(as_tensor(a)), product(shape)), shape)
+
+
+def _repeated(flat: TensorVariable, count: Any) -> TensorVariable:
+    """As many elements as are asked for, from the first one again where there are fewer; zeros where there are none."""
+    return _or_zero(flat)[_turn(arange(count), flat)]
+
+
+def _or_zero(flat: TensorVariable) -> TensorVariable:
+    (n,) = flat.type.shape
+    return flat if n else concatenate([flat, zeros((1,), flat.dtype)])
+
+
+def _turn(places: TensorVariable, flat: TensorVariable) -> TensorVariable:
+    return ew.mod(places, ew.maximum(as_tensor(length(flat, 0)), 1))
+
+
+@on_terms
+def put(a: TensorLike, ind: TensorLike, v: TensorLike, mode: str = "raise") -> TensorVariable:
+    """The array with values at places that count through all its elements; `v` begins again where it is too short.
+
+    `mode` says what becomes of places outside: 'raise' refuses them, 'wrap' counts on from the other end, 'clip' takes
+    the nearest.
+
+    >>> import termgraph.tensor as T
+    >>> T.put([0, 1, 2, 3], [0, 2], [-4, -5]).eval()
+    array([-4,  1, -5,  3])
+    """
+    a, places, values = as_tensor(a), ravel(as_tensor(ind)), ravel(as_tensor(v))
+    flat = ravel(a)
+    new = cast(_repeated(values, length(places, 0)), a.dtype)
+    places = cast(places, "int64") if places.type.shape == (0,) else places
+    return reshape(set_subtensor(flat[within(places, length(flat, 0), mode)], new), lengths(a))
+
+
+@on_terms
+def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable:
+    """The array with `vals`, one after the other and again from the first, where `mask` is not zero.
+
+    >>> import termgraph.tensor as T
+    >>> T.place([1, 2, 3, 4], [0, 1, 1, 1], [44, 55]).eval()
+    array([ 1, 44, 55, 44])
+    """
+    arr, values = as_tensor(arr), ravel(as_tensor(vals))
+    mask = _as_many(mask, arr, "place")
+    turn = ew.maximum(reshape(cumsum(cast(ravel(mask), "int64")), lengths(arr)) - 1, 0)
+    return ew.switch(mask, cast(_or_zero(values)[_turn(turn, values)], arr.dtype), arr)
+
+
+@on_terms
+def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariable:
+    """The array with elements of `values` where `mask` is not zero: those at the same place, counted through all.
+
+    `values` begins again where it is too short.
+
+    >>> import termgraph.tensor as T
+    >>> T.putmask([0, 1, 2, 3], [0, 1, 0, 1], [-1, -2, -3]).eval()
+    array([ 0, -2,  2, -1])
+    """
+    a = as_tensor(a)
+    mask = _as_many(mask, a, "putmask")
+    return ew.switch(mask, cast(resize(values, lengths(a)), a.dtype), a)
+
+
+def _as_many(mask: TensorLike, a: TensorVariable, who: str) -> TensorVariable:
+    """Truth values in the shape of the array: there have to be as many as elements."""
+    mask = as_tensor(mask)
+    sizes = [product(list(v.type.shape)) if None not in v.type.shape else None for v in (mask, a)]
+    if None not in sizes and sizes[0] != sizes[1]:
+        raise ValueError(f"{who}: mask and array must have as many elements, got {sizes[0]} and {sizes[1]}")
+    return ew.neq(mask if mask.type.shape == a.type.shape and sizes[1] else reshape(mask, lengths(a)), 0)
+
+
+__all__ = ["append", "delete", "insert", "place", "put", "putmask", "resize", "trim_zeros"]

@@ -5,7 +5,7 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.linalg import eigvals, pinv
 from termgraph.tensor.products import dot
 from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.running import ABOVE
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
@@ -177,6 +178,71 @@ def _trimmed(p: TensorVariable) -> TensorVariable:
 
 
 @on_terms
+def poly(seq_of_zeros: TensorLike) -> TensorVariable:
+    """The coefficients of the polynomial with these roots, the first one 1; of a square matrix its characteristic one.
+
+    Those of complex roots are complex, also where every root has its conjugate.
+
+    >>> import termgraph.tensor as T
+    >>> T.poly([1.0, 2.0]).eval()
+    array([ 1., -3.,  2.])
+    """
+    z = as_tensor(seq_of_zeros)
+    if z.ndim > 2 or (z.ndim == 2 and len({n for n in z.type.shape if n is not None}) > 1):
+        raise ValueError(f"poly takes a vector of roots or a square matrix, got {z.type}")
+    z = cast(z, "float64") if z.type.kind in "biu" else z
+    real = z.ndim < 2 or z.type.kind == "c"
+    found = _from_roots(z if z.ndim == 1 else eigvals(z) if z.ndim == 2 else ravel(z))
+    return found if real else ew.real(found)
+
+
+def _from_roots(z: TensorVariable) -> TensorVariable:
+    """The product of x - z over all roots: one more coefficient for each."""
+    (n,) = z.type.shape
+    first = eye(1, length(z, 0) + 1, dtype=z.dtype)[0]
+    by_root = lambda p, root: p - root * concatenate([p[:1] * 0, p[:-1]])  # noqa: E731  all but the first moves one place on
+    if n is None or n > HORNER:
+        found, _ = ABOVE["loop"]()(lambda p, root: (by_root(p, root), None), first, z)
+        return cast(found, z.dtype)
+    for k in range(n):
+        first = by_root(first, z[k])
+    return first
+
+
+@on_terms
+def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariable]:
+    """(quotient, remainder) of two polynomials. The remainder has a coefficient less than `v`, at least one.
+
+    Zeros in front of `v` are refused as a division by zero is: by infinities. NumPy leaves the remainder's out.
+
+    >>> import termgraph.tensor as T
+    >>> [p.eval().tolist() for p in T.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
+    [[1.5, 1.75], [0.25]]
+    """
+    pair = [_coefficients(p, "polydiv") for p in (u, v)]
+    dtype = promote(
+        *[p.type.np_dtype for p in pair], np.float64 if pair[0].type.kind in "biu" else pair[0].type.np_dtype
+    )
+    first, second = [cast(p, dtype.name) for p in pair]
+    n, m = length(first, 0), length(second, 0)
+    steps = _at_least(as_tensor(n) - m + 1, 0)
+    wide = concatenate([second, zeros((n,), first.dtype)])[:n]  # as long as what it is taken from
+
+    def step(rest: TensorVariable, _: TensorVariable) -> tuple:
+        by = rest[0] / second[0]
+        return concatenate([(rest - by * wide)[1:], zeros((1,), rest.dtype)]), by
+
+    rest, found = ABOVE["loop"]()(step, first, arange(steps))
+    none = zeros((_at_least(1 - steps, 0),), first.dtype)  # of a longer `v` the quotient is 0
+    return concatenate([none, found]), rest[: _at_least(ew.minimum(as_tensor(m) - 1, n), 1)]
+
+
+def _at_least(n: Any, least: int) -> Any:
+    n = ew.maximum(as_tensor(n), least)
+    return int(n.data) if hasattr(n, "data") else n
+
+
+@on_terms
 def roots(p: TensorLike) -> TensorVariable:
     """The roots of a polynomial: the eigenvalues of its companion matrix, in no order, always complex.
 
@@ -198,4 +264,4 @@ def roots(p: TensorLike) -> TensorVariable:
     return eigvals(concatenate([first, below])[:n])  # of one coefficient nothing is left: it has no roots
 
 
-__all__ = ["polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

@@ -56,6 +56,20 @@ def sort(
 
 
 @on_terms
+def sort_complex(a: TensorLike) -> TensorVariable:
+    """The array as complex numbers, sorted along the last axis by real parts, then by imaginary ones.
+
+    >>> import termgraph.tensor as T
+    >>> T.sort_complex([3, 1 + 2j, 1 + 1j]).eval()
+    array([1.+1.j, 1.+2.j, 3.+0.j])
+    """
+    a = sort(a)
+    if a.type.kind == "c":
+        return a
+    return ew.cast(a, dtype="complex64" if a.type.dtype in ("int8", "uint8", "int16", "uint16") else "complex128")
+
+
+@on_terms
 def argsort(
     x: TensorLike,
     axis: int | None = -1,
@@ -471,6 +485,6 @@ METHODS = {
 }  # fmt: skip
 __all__ = [
     "argpartition", "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort",
-    "median", "one_hot", "partition", "searchsorted", "sort", "to_one_hot", "topk", "topk_and_argtopk", "unique",
-    "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "median", "one_hot", "partition", "searchsorted", "sort", "sort_complex", "to_one_hot", "topk", "topk_and_argtopk",
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip

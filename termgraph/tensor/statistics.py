@@ -1,4 +1,4 @@
-"""Statistics and calculus on samples with NumPy's names: histogram, corrcoef, gradient, trapezoid.
+"""Statistics and calculus on samples with NumPy's names: average, corrcoef, gradient, trapezoid.
 
 All of them are composed of other functions, so their gradients, loops and kernels are those of what they are made of.
 """
@@ -7,21 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
-from termgraph.tensor.creation import diagonal, linspace, zeros
+from termgraph.tensor.creation import diagonal
 from termgraph.tensor.elemwise import cast
-from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import cov
 from termgraph.tensor.reductions import axes_of, count, mean, to_dtype
-from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, shape
-from termgraph.tensor.sorting import searchsorted
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, shape
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
@@ -33,60 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-
-
-@on_terms
-def histogram(
-    a: TensorLike,
-    bins: TensorLike = 10,
-    range: Sequence[float] | None = None,
-    density: bool = False,
-    weights: TensorLike | None = None,
-) -> list:
-    """[counts, edges]: how many elements lie in each of `bins` intervals of equal width, or between given edges.
-
-    The last interval has its right end in it. `range` is the (smallest, largest) edge, by default that of the elements.
-    With `density` the counts are divided so that the area is 1.
-
-    >>> import termgraph.tensor as T
-    >>> counts, edges = T.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
-    >>> counts.eval(), edges.eval()
-    (array([1, 2, 1]), array([1., 2., 3., 4.]))
-    """
-    a = ravel(as_tensor(a))
-    edges = histogram_bin_edges(a, bins, range)
-    n = length(edges, 0) - 1
-    place = searchsorted(edges, a, side="right") - 1  # in the wider of the two dtypes: edges may be whole numbers
-    place = ew.switch(ew.eq(a, edges[-1]), n - 1, place)
-    inside = ew.logical_and(ew.ge(place, 0), ew.lt(place, n))
-    inside = ew.logical_and(inside, ew.eq(a, a))
-    counted = cast(inside, "int64") if weights is None else ew.switch(inside, ravel(as_tensor(weights)), 0)
-    counts = inc_subtensor(zeros(n, dtype=counted.dtype)[ew.clip(place, 0, n - 1)], counted)
-    if density:
-        counts = counts / (edges[1:] - edges[:-1]) / sum_over(counts)
-    return [counts, edges]
-
-
-@on_terms
-def histogram_bin_edges(
-    a: TensorLike, bins: TensorLike = 10, range: Sequence[float] | None = None, weights: TensorLike | None = None
-) -> TensorVariable:
-    """The edges of `histogram`: the ends of intervals of equal width. Weights make no difference.
-
-    >>> import termgraph.tensor as T
-    >>> T.histogram_bin_edges([1.0, 2.0, 4.0], bins=3).eval()
-    array([1., 2., 3., 4.])
-    """
-    return _edges(as_tensor(a), int(bins), range) if isinstance(bins, (int, np.integer)) else as_tensor(bins)
-
-
-def _edges(a: TensorVariable, bins: int, limits: Sequence[float] | None) -> Any:
-    """The ends of intervals of equal width."""
-    dtype = a.dtype if a.type.kind == "f" else "float64"
-    low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
-    low, high = cast(low, dtype), cast(high, dtype)
-    flat = ew.eq(low, high)
-    return linspace(ew.switch(flat, low - 0.5, low), ew.switch(flat, high + 0.5, high), bins + 1)
 
 
 # ---------------------------------------------------------------------- means and correlations
@@ -288,4 +227,4 @@ def _one_sided(f: list, near: TensorVariable, far: TensorVariable) -> Any:
     return -(near + both) / (near * both) * f[0] + both / (near * far) * f[1] - near / (far * both) * f[2]
 
 
-__all__ = ["average", "corrcoef", "gradient", "histogram", "histogram_bin_edges", "trapezoid"]
+__all__ = ["average", "corrcoef", "gradient", "trapezoid"]

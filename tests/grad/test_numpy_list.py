@@ -7,7 +7,7 @@ from gradcases import UNARY, check, range_of, regular
 import termgraph.tensor as T
 from termgraph.terms.op import OPS
 
-MISSING = {"make_diagonal", "real_if_close", "msort", "array"}  # not in T
+MISSING = {"make_diagonal", "real_if_close", "msort"}  # not in T
 ELEMENTWISE = [
     *UNARY, "absolute", "add", "subtract", "multiply", "divide", "true_divide", "power", "mod", "remainder",
     "negative", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "arctan2", "rad2deg", "degrees",
@@ -64,6 +64,7 @@ OTHER = {
     "column_stack": lambda x: T.column_stack([x[:, 0], x[:, 1] * 2]),
     "linspace": lambda x: T.linspace(x[0, 0], x[1, 1], 4),
     "broadcast_to": lambda x: T.broadcast_to(x, (2, 2, 3)), "reciprocal": lambda x: T.reciprocal(x + 4),
+    "array": lambda x: T.array([x[0], x[1] * x[0]], ndmin=3),
     "einsum": lambda x: T.einsum("ij,kj->ik", x, x), "full": lambda x: T.full((2, 3), x[0, 0]),
 }  # fmt: skip
 LINALG = ["inv", "pinv", "solve", "norm", "eigh", "eig", "cholesky", "svd", "det", "slogdet"]  # see test_linalg

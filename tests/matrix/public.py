@@ -21,7 +21,9 @@ NO_VALUES = {
     "graph_inputs explicit_graph_inputs get_test_value is_sparse",
     "make variables or ops": "as_op as_sparse as_sparse_variable as_sparse_or_tensor_variable as_tensor_variable "
     "constant shared",
-    "about dtypes: tests/tensor/test_keywords.py": "can_cast finfo iinfo isdtype result_type",
+    "about dtypes: tests/tensor/test_keywords.py": "can_cast finfo iinfo isdtype promote_types result_type",
+    "take functions: tests/tensor/test_more_numpy.py": "apply_along_axis fromfunction mask_indices vectorize",
+    "what as_tensor gives, in a dtype: tests/tensor/test_more_numpy.py": "array",
     "draws: tests/tensor/test_nnet_more.py": "dropout",
     "about gradients: tests/grad": "grad jacobian",
     "where values are computed": "transfer",

@@ -20,7 +20,7 @@ ANYWHERE = {
 BY_NAME = {
     "argpartition kind": "partial sorts have one way", "partition kind": "partial sorts have one way",
     "concat out": "results are new arrays", "fill_diagonal val": "the word is `value`",
-    "polyfit full": "not yet", "polyfit cov": "not yet",
+    "array ndmax": "lists are read to their end", "polyfit full": "not yet", "polyfit cov": "not yet",
     "median weights": "not yet", "percentile weights": "not yet", "quantile weights": "not yet",
     "nanpercentile weights": "not yet", "nanquantile weights": "not yet",
 }  # fmt: skip

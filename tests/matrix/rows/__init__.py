@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     layers,
     names,
     networks,
+    numpys,
     others,
     products,
     reductions,

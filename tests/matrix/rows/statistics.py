@@ -35,6 +35,13 @@ def _shapes_and_share(c):
 
 
 row("logit", T.logit, in_floats(sps.logit), _share, dtypes=FLOATING, loose=40, special=False)
+row("ndtri", T.ndtri, in_floats(sps.ndtri), _share, dtypes=FLOATING, loose=40, special=False)
+for name in ("ndtr", "log_ndtr", "entr"):
+    row(name, getattr(T, name), in_floats(getattr(sps, name)), lambda c: c.x(0.1, 3), dtypes=FLOATING, loose=40, special=False, signs=False)
+row("multigammaln", lambda x: T.multigammaln(x, 3), in_floats(lambda x: sps.gammaln(x) + sps.gammaln(x - 0.5) + sps.gammaln(x - 1)
+    + 1.5 * np.log(np.pi)), lambda c: c.x(2, 5), dtypes=FLOATING, loose=100, special=False)  # fmt: skip
+row("rel_entr", T.rel_entr, lambda x, y: np.asarray(sps.rel_entr(x.astype("float64"), y.astype("float64"))).astype(x.dtype),
+    _two_positive, dtypes=WIDE, **PLAIN)  # fmt: skip
 row("betaln", T.betaln, sps.betaln, _two_positive, dtypes=WIDE, **PLAIN)
 row("betainc", T.betainc, sps.betainc, _shapes_and_share, dtypes=WIDE, loose=100, special=False, smooth=False)
 
