@@ -322,23 +322,29 @@ class Printer:
             acc = self.names.new("a")
             self.declare_fold(f, acc)
             self.text["acc", f] = acc
-        if between:
-            self.in_blocks(n, begin, end or self.poly(n.var.extent), between)
-        else:
-            with self.block(self.for_head(n.var, begin, end)):
-                if first:
-                    self.add(first)
-                self.body(n.body)
+        self.loop_of(n, begin, end, first, between)
         for f in n.folds:
             self.text[f] = self.text["acc", f]
 
-    def in_blocks(self, n: Reduce, begin: str, end: str, between: str) -> None:
+    def loop_of(self, n: Reduce, begin: str, end: str | None, first: str, between: str, last: str = "") -> None:
+        """The loop of a fold; `last` stands at the end of each step, or of each block of steps."""
+        if between:
+            self.in_blocks(n, begin, end or self.poly(n.var.extent), between, last)
+            return
+        with self.block(self.for_head(n.var, begin, end)):
+            self.add(*[first] if first else [])
+            self.body(n.body)
+            self.add(*[last] if last else [])
+
+    def in_blocks(self, n: Reduce, begin: str, end: str, between: str, last: str = "", size: int = BLOCK) -> None:
         """The steps of a fold in blocks: what stands between them keeps no block from being a vector loop."""
         base, stop = self.names.new("b"), self.names.new("e")
-        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {base} += {BLOCK})"):
-            self.add(between, f"const int64_t {stop} = {base} + {BLOCK} < {end} ? {base} + {BLOCK} : {end};")
+        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {base} += {size})"):
+            self.add(*[between] if between else [])
+            self.add(f"const int64_t {stop} = {base} + {size} < {end} ? {base} + {size} : {end};")
             with self.block(self.for_head(n.var, base, stop)):
                 self.body(n.body)
+            self.add(*[last] if last else [])
 
     def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results."""

@@ -57,18 +57,34 @@ def array_equiv(a1: TensorLike, a2: TensorLike) -> TensorVariable:
     a, b = as_tensor(a1), as_tensor(a2)
     rank = max(a.ndim, b.ndim)
     a, b = (shape_padleft(v, rank - v.ndim) for v in (a, b))
-    fit = []
+    beside, unsure = (a, b), []
     for d in range(rank):
         n, m = length(a, d), length(b, d)
         if same(n, m) or 1 in (n, m):
             continue
         if isinstance(n, int) and isinstance(m, int):
             return as_tensor(np.asarray(False))
-        one, other = ew.eq(as_tensor(n), 1), ew.eq(as_tensor(m), 1)  # lengths of 1 that are known to the call only
-        fit.append(ew.logical_or(ew.eq(as_tensor(n), m), ew.logical_or(one, other)))
-        together = ew.switch(one, m, ew.switch(other, n, ew.minimum(n, m)))
+        unsure.append(d)
+        beside = tuple(v[at_axis(d, slice(None, ew.minimum(n, m)))] for v in beside)
+    alike = all_over(ew.eq(*beside))
+    return _equivalent(a, b, unsure, alike) if unsure else alike
+
+
+def _equivalent(a: Any, b: Any, unsure: list[int], alike: Any) -> Any:
+    """Whether arrays are equivalent of which the call says some lengths; `alike`: whether they are, side by side.
+
+    Lengths that differ are lengths of 1 and are read by index, which of arrays of one shape is done for no element.
+    """
+    pairs = [(as_tensor(length(a, d)), as_tensor(length(b, d))) for d in unsure]
+    equal = _all_of([ew.eq(n, m) for n, m in pairs])
+    fit = []
+    for d, (n, m) in zip(unsure, pairs):
+        one, other, alike_here = ew.eq(n, 1), ew.eq(m, 1), ew.eq(n, m)
+        fit.append(ew.logical_or(alike_here, ew.logical_or(one, other)))
+        together = ew.switch(one, m, ew.switch(ew.logical_or(other, alike_here), n, 0))
+        together = ew.switch(equal, 0, together)
         a, b = (v[at_axis(d, ew.switch(k, 0, arange(together)))] for v, k in ((a, one), (b, other)))
-    return _all_of([*fit, all_over(ew.eq(a, b))])
+    return _all_of([*fit, ew.switch(equal, alike, all_over(ew.eq(a, b)))])
 
 
 def _all_of(conditions: list[Any]) -> Any:

@@ -24,6 +24,7 @@ from termgraph.backends.c.text.ranges import (
     has_one_part,
     is_one_piece,
 )
+from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, settled
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Range, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.vector_folds import CPrinter
@@ -342,20 +343,19 @@ class KernelWriter:
     def partial_folds(self, loop: Reduce, p: Printer, alone: bool) -> None:
         """The parts begin..end-1 of a fold over everything; of a short one there is one `alone`."""
         self.partials = max(self.partials, 2 * len(loop.folds))
+        ends_early = not alone and can_settle(loop)
+        p.add(*["int over = 0;"] if ends_early else [])
         with p.block("for (int64_t part = begin; part < end; part++)"):
             n = p.poly(loop.var.extent)
             p.add("if (TG_STOP(c->st)) break;")
-            if alone:
-                p.add(f"const int64_t from = 0, to = {n};")
-            else:
-                p.add(f"const int64_t from = ({n}) / c->parts * part + ({n}) % c->parts * part / c->parts;")
-                p.add(f"const int64_t to = ({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts;")
+            p.add(*bounds_of_part(n, alone, ends_early))
             p.on_reduce(loop, "from", "to", **self.polling(loop))
             for k, f in enumerate(loop.folds):
                 p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
                 if f.op.params["kind"] in ARG_FOLDS:
                     body = self.d.ctype(f.args[0].type.dtype)
                     p.add(f"(({body} *)c->partial[{len(loop.folds) + k}])[part] = {p.text[f]}_best;")
+            p.add(*[f"over |= {settled({f: p.text[f] for f in loop.folds})};"] if ends_early else [])
 
     def tiles(self, loop: Tiles, name: str, outside: dict[Any, str], final: bool) -> None:
         """One function per part, and a loop over blocks that calls them in turn."""

@@ -16,6 +16,8 @@ from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.c.text.ranges import VECTOR_CALL
+from termgraph.backends.c.text.settled_folds import STEPS as SETTLING
+from termgraph.backends.c.text.settled_folds import can_settle, is_flat, settled
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
@@ -85,6 +87,18 @@ class CPrinter(VectorLoops):
             self.reduce_in_lanes(n, begin, stop)
         else:
             super().on_reduce(n, begin, end, first, between)
+
+    def loop_of(self, n: Reduce, begin: str, end: str | None, first: str, between: str, last: str = "") -> None:
+        """The loop of a fold, which ends when no element can change anything."""
+        if can_settle(n):
+            last = f"if ({settled({f: self.text['acc', f] for f in n.folds})}) break;"
+            if is_flat(n):
+                known = n.var.extent.const
+                if between or (known is not None and known > SETTLING):  # rows may be short: blocks take them longer
+                    self.in_blocks(n, begin, end or self.poly(n.var.extent), between, last, SETTLING)
+                    return
+                last = ""
+        super().loop_of(n, begin, end, first, between, last)
 
     def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
         """Truth values are made whole numbers before: a vector of them has as many elements as all lanes, of which too

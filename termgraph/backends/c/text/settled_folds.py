@@ -1,0 +1,50 @@
+"""Folds that nothing can change any more: `any` that has met a true element, `all` that has met a false one.
+
+Such a loop may end early, if nobody can tell: it writes nothing, and no index from data has to be checked in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.loops.tree import Accumulate, Let, Loop, Reduce, walk
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX
+
+STEPS = 4096  # of a loop over elements, after which it is asked: asking in each would keep it from being a vector loop
+FEW = 16
+TRUE, FALSE = ("any", "max", "sum", "argmax"), ("all", "min", "prod", "argmin")  # what settles folds of truth values
+
+
+def can_settle(n: Reduce) -> bool:
+    """Whether all folds of a loop have an element that nothing changes, and nothing else happens in it."""
+    inside = list(walk(list(n.body)))
+    quiet = all(
+        isinstance(x, (Accumulate, Loop, Reduce)) or (isinstance(x, Let) and x.term.op.family is not INDEX)
+        for x in inside
+    )
+    return quiet and all(f.args[0].type.dtype == "bool" and f.op.params["kind"] in (*TRUE, *FALSE) for f in n.folds)
+
+
+def is_flat(n: Reduce) -> bool:
+    """Whether a step is short: loops inside are of few steps, and compilers write them out."""
+    lengths = [x.var.extent.const for x in walk(list(n.body)) if isinstance(x, (Loop, Reduce))]
+    return all(known is not None and known <= FEW for known in lengths)
+
+
+def settled(folds: dict[Any, str]) -> str:
+    """The condition that these folds, of which each has a variable, are settled."""
+    parts = []
+    for f, acc in folds.items():
+        kind = f.op.params["kind"]
+        value = f"{acc}_best" if kind in ARG_FOLDS else acc
+        parts.append(value if kind in TRUE else f"!{value}")
+    return " && ".join(parts)
+
+
+def bounds_of_part(n: str, alone: bool, ends_early: bool) -> list[str]:
+    """The steps of a part of a fold of n; of one that is over there are none, so that its result changes nothing."""
+    if alone:
+        return [f"const int64_t from = 0, to = {n};"]
+    begin = f"({n}) / c->parts * part + ({n}) % c->parts * part / c->parts"
+    end = f"({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts"
+    return [f"const int64_t from = {begin};", f"const int64_t to = {'over ? from : ' if ends_early else ''}{end};"]
