@@ -5,7 +5,7 @@ from __future__ import annotations
 import termgraph.tensor as T
 from termgraph.rules.formulas import formula
 from termgraph.tensor.stretches import expanded
-from termgraph.terms.ops.indexing import scatter_add
+from termgraph.terms.ops.indexing import gather, scatter_add
 from termgraph.terms.ops.sparse import SPARE, csm_majors, csm_merged, csm_sorted
 from termgraph.terms.sparse import INDEX
 
@@ -41,6 +41,21 @@ def kept_back(mask, g):
     """What the cotangents g of elements that stay contribute to all of them."""
     places = T.maximum(T.cumsum(T.cast(mask, "int64")) - 1, 0)
     return T.switch(mask, g[places], T.zeros((), g.dtype))
+
+
+@formula
+def dense_back(i, p, g, format):
+    """What the cotangents g of all elements contribute to the stored ones."""
+    return gather(g, rows_of(i, p, format), columns_of(i, p, format), index=("a", "a"))
+
+
+@formula
+def diagonal_back(i, p, n, g):
+    """What the cotangents g of the n elements of a diagonal contribute to the stored ones."""
+    rows = csm_majors(i, p)
+    there = T.eq(rows, i) & T.lt(i, n)
+    padded = T.concatenate([g, T.zeros((1,), g.dtype)])
+    return padded[T.switch(there, i, -1)]
 
 
 @formula

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_sparse import (
     columns_of,
+    dense_back,
+    diagonal_back,
     joined_back,
     kept_back,
     multiplied_back,
@@ -23,6 +25,8 @@ from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.sparse import (
     csm,
     csm_data,
+    csm_dense,
+    csm_diagonal,
     csm_dot,
     csm_joined,
     csm_kept,
@@ -46,6 +50,10 @@ def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, g, f: param, b: param):
                                spread_back(y, j, g, gather(x, i, index=("a",)))))
     yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),        (ordered_back(i, p, n, g), None, None, None))
     yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, kept_back(s, g), None, None))
+    yield rule("dense",    pullback(csm_dense(d, i, p, n, h, format=f), g),
+                           (dense_back(i, p, g, f), None, None, None, None))
+    yield rule("diagonal", pullback(csm_diagonal(d, i, p, n), g),
+                           (diagonal_back(i, p, n, g), None, None, None))
     yield rule("joined",   pullback(csm_joined(d, i, p, x, j, c, n, both=b), g, h, k),
                            (joined_back(0, d, i, p, x, j, c, n, g, b), None, None,
                                joined_back(1, d, i, p, x, j, c, n, g, b), None, None, None))
@@ -55,7 +63,10 @@ def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, g, f: param, b: param):
 
 
 @ruleset("grad")
-def forward_sparse(s, d, i, p, h, t, u, v, w, g, xs: seg, ts: seg, f: param, m: head[csm_dot, csm_sample]):
+def forward_sparse(s, d, i, p, h, n, t, u, v, w, x, g, xs: seg, ts: seg, f: param, m: head[csm_dot, csm_sample]):
     yield rule("apart",    pushforward(csm_data(s), t),                             t)
     yield rule("together", pushforward(csm(d, i, p, h, format=f), t, u, v, w),      t)
+    yield rule("dense",    pushforward(csm_dense(d, i, p, n, h, format=f), t, u, v, w, x),
+                           csm_dense(t, i, p, n, h, format=f))
+    yield rule("diagonal", pushforward(csm_diagonal(d, i, p, n), t, u, v, w),       csm_diagonal(t, i, p, n))
     yield rule("products", pushforward(m(*xs), *ts),                                g, product_rule(m, xs, ts, g))

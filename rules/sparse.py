@@ -5,6 +5,8 @@ from termgraph.terms.ops.shaping import shape_i
 from termgraph.terms.ops.sparse import (
     csm,
     csm_data,
+    csm_dense,
+    csm_diagonal,
     csm_dot,
     csm_indices,
     csm_indptr,
@@ -24,3 +26,6 @@ def sparse(d, i, j, p, h, n, x, y, f: param):
     yield rule("length_majors",  shape_i(csm_majors(i, p), axis=0),                  shape_i(i, axis=0))
     yield rule("length_sample",  shape_i(csm_sample(i, j, x, y), axis=0),            shape_i(i, axis=0))
     yield rule("length_dot",     shape_i(csm_dot(d, i, p, n, x, format=f), axis=0),  n)
+    yield rule("rows_dense",     shape_i(csm_dense(d, i, p, n, h, format=f), axis=0), n)
+    yield rule("columns_dense",  shape_i(csm_dense(d, i, p, n, h, format=f), axis=1), h)
+    yield rule("length_diagonal", shape_i(csm_diagonal(d, i, p, n), axis=0),         n)

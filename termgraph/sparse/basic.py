@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor
-from termgraph.sparse.parts import Parts, as_index, parts, pointers, summed_at
+from termgraph.sparse.parts import Parts, as_index, parts, pointers
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
 from termgraph.terms.dtypes import promote
@@ -33,7 +33,7 @@ def dense_from_sparse(s: TensorLike) -> TensorVariable:
     array([[0., 2.]])
     """
     p = parts(s)
-    return T.inc_subtensor(T.zeros((p.shape[0], p.shape[1]), p.data.type.dtype)[p.places], p.data)
+    return ops.csm_dense(p.data, p.indices, p.indptr, p.shape[0], p.shape[1], format=p.format)
 
 
 def csr_from_dense(x: TensorLike) -> Variable:
@@ -240,8 +240,7 @@ def _vector(name: str, v: TensorLike) -> TensorVariable:
 def diag(s: TensorLike) -> TensorVariable:
     """The diagonal, as a dense vector."""
     p = parts(s)
-    (there,) = T.nonzero(T.eq(p.majors, p.indices))  # few of them
-    return summed_at(p.indices[there], p.data[there], T.minimum(p.shape[0], p.shape[1]))
+    return ops.csm_diagonal(p.data, p.indices, p.indptr, T.minimum(p.shape[0], p.shape[1]))
 
 
 def square_diagonal(v: TensorLike) -> Variable:

@@ -85,6 +85,10 @@ CASES = {
         ).sum()
         for f in (tg.sparse.add, tg.sparse.dot, lambda a, b: tg.sparse.clean(a))
     ),
+    "whole sparse matrices": lambda: sum(
+        (f(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 2))) ** 2).sum()
+        for f in (tg.sparse.dense_from_sparse, tg.sparse.diag)
+    ),
     "steps": lambda: sum(OPS[n](x).sum() for n in sorted(STEPS - {"floor_div"})) + (x // 2).sum() + x.sum(),
 }
 

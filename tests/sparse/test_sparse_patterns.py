@@ -46,6 +46,31 @@ def test_routines_are_their_meanings(kinds, rng):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex64", "int8", "bool"])
+def test_whole_matrices_and_diagonals(dtype, rng):
+    """As NumPy's meaning and SciPy have them: rows longer than a block of zeros, elements stored twice, none at all."""
+    i, p, n, data = T.ivector("i"), T.ivector("p"), T.lscalar("n"), T.vector("d", dtype=dtype)
+    rows, short = p.shape[0] - 1, T.minimum(p.shape[0] - 1, n)
+    by_rows = ops.csm_dense(data, i, p, rows, n, format="csr")
+    across = ops.csm_dense(data, i, p, n, rows, format="csc")
+    found = [by_rows, across, ops.csm_diagonal(data, i, p, short)]
+    in_c, plain = (tg.function([i, p, n, data], found, mode=tg.Mode(linker=name)) for name in ("c", "py"))
+    assert all("all operations are compiled" in part.why for part in in_c.why_not_native())
+    for rows, minor in [*SHAPES, (3, 5000), (5000, 3), (40, 1000)]:
+        for kind in ("ordered", "any", "empty"):
+            indices, indptr = pattern(rng, rows, minor, kind)
+            values = rng.integers(0, 2, len(indices)).astype(dtype)
+            given = (indices, indptr, minor, values)
+            matrix = sp.csr_matrix((values, indices, indptr), shape=(rows, minor))
+            whole, turned, diagonal = in_c(*given)
+            np.testing.assert_array_equal(whole, matrix.toarray())
+            np.testing.assert_array_equal(turned, matrix.toarray().T)
+            np.testing.assert_array_equal(diagonal, matrix.toarray().diagonal())
+            for a, b in zip((whole, turned, diagonal), plain(*given), strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int8", "int64"])
 @pytest.mark.parametrize("kinds", [("ordered", "ordered"), ("ordered", "any"), ("any", "any"), ("ordered", "empty")])
 def test_sums_and_products_are_their_meanings(kinds, dtype, rng):
@@ -103,6 +128,8 @@ def test_wrong_patterns_are_refused(linker):
         ops.csm_switch(i, p, 3),
         ops.csm_sorted(i, p, 3),
         ops.csm_ordered(x, i, p, 3),
+        ops.csm_dense(x, i, p, 2, 3),
+        ops.csm_dense(x, i, p, 3, 2, format="csc"),
     ):
         f = tg.function([i, p], made, mode=tg.Mode(linker=linker))
         f([2, 0], [0, 1, 2])
@@ -112,6 +139,10 @@ def test_wrong_patterns_are_refused(linker):
         for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
             with pytest.raises((ValueError, IndexError)):
                 f([0, 1], wrong)
+    diagonal = tg.function([i, p], ops.csm_diagonal(x, i, p, 2), mode=tg.Mode(linker=linker))
+    for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1], [0, 2]):
+        with pytest.raises((ValueError, IndexError)):
+            diagonal([0, 1], wrong)
     f = tg.function([i, p], ops.csm_kept(T.eq(i, 0), x, i, p), mode=tg.Mode(linker=linker))
     for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
         with pytest.raises((ValueError, IndexError)):
@@ -227,3 +258,23 @@ def test_products_of_rows_sparse_and_full_number_each_element_once(minor, densit
     np.testing.assert_array_equal(found.indptr, wanted.indptr)
     np.testing.assert_array_equal(found.indices, wanted.indices)
     np.testing.assert_allclose(found.data, wanted.data, rtol=1e-13)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_derivatives_of_whole_matrices_and_diagonals(format, rng):
+    """By every stored element, those stored twice and those beyond the end of the diagonal included."""
+    a = stored_anyhow(rng, (6, 4), format)
+    data, along = T.dvector("data"), T.dvector("along")
+    s = (S.CSR if format == "csr" else S.CSC)(data, a.indices, a.indptr, a.shape)
+    weights, few = rng.normal(size=a.shape), rng.normal(size=min(a.shape))
+    cost = (S.dense_from_sparse(s) ** 2 * weights).sum() + (S.diag(s) ** 3 * few).sum()
+    dense, places = a.toarray(), np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr))
+    rows, columns = (places, a.indices) if format == "csr" else (a.indices, places)
+    right = (2 * dense * weights)[rows, columns]
+    on = rows == columns
+    right[on] += (3 * dense.diagonal() ** 2 * few)[rows[on]]
+    f = tg.function([data, along], [tg.grad(cost, data), tg.Rop(cost, data, along)])
+    direction = rng.normal(size=len(a.data))
+    back, forth = f(a.data, direction)
+    np.testing.assert_allclose(back, right)
+    np.testing.assert_allclose(forth, right @ direction)

@@ -103,6 +103,31 @@ def _kept(t: AnyTerm) -> Spec | None:
     return Spec("csm_kept", (), ins, (("entries",), ("entries",), ("pointers",)), None, NOT_COUNTED)
 
 
+def _dense(t: AnyTerm) -> Spec | None:
+    if t.type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("pointers",), (), ())
+    return Spec("csm_dense", (), ins, (("rows", "columns"),), None, OUTSIDE, "", NOT_COUNTED)
+
+
+def _dense_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["rows"], sizes["columns"] = s.as_length(t.args[3], t), s.as_length(t.args[4], t)
+    major = sizes["rows" if t.op.params["format"] == "csr" else "columns"]
+    s.equal(t, sizes["pointers"], major + 1, "a sparse matrix with {0} in indptr, which has to be {1}")
+
+
+def _diagonal(t: AnyTerm) -> Spec | None:
+    if t.type.dtype in HALVES:
+        return None
+    return Spec("csm_diagonal", (), (("entries",), ("entries",), ("pointers",), ()), (("n",),), None, NOT_COUNTED)
+
+
+def _diagonal_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["n"] = s.as_length(t.args[3], t)
+
+
+SPECS.update(csm_dense=_dense, csm_diagonal=_diagonal)
+SIZES.update(csm_dense=_dense_sizes, csm_diagonal=_diagonal_sizes)
 SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
 SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
 SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
@@ -110,6 +135,8 @@ SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorte
 SIZES.update(csm_ordered=_sorted_sizes)
 SIZES.update(csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
+    csm_dense=lambda t: (t.type.dtype, INDEX, INDEX, "int64", "int64"),
+    csm_diagonal=lambda t: (t.type.dtype, INDEX, INDEX, "int64"),
     csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
     csm_majors=lambda t: (INDEX, INDEX),
     csm_switch=lambda t: (INDEX, INDEX, "int64"),

@@ -224,7 +224,7 @@ def _of_sparse(name: str) -> Callable[[Draw], Any]:
     return lambda d: mk(_op(name), (mk(_op("csm", format="csr"), _sparse_arrays(d)),))
 
 
-def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
+def _length_of_sparse(name: str, axis: int = 0) -> Callable[[Draw], Any]:
     """The length of what is computed of the arrays of a sparse matrix."""
 
     def made(d: Draw) -> Any:
@@ -236,6 +236,11 @@ def _length_of_sparse(name: str) -> Callable[[Draw], Any]:
             rows = Const(np.asarray([0, 0, 2], "int32"))
             x, y = d.input((3,), data.type.dtype), d.input((4,), data.type.dtype)
             return mk(_op("shape_i", axis=0), (mk(_op(name), (rows, indices, x, y)),))
+        if name == "csm_dense":
+            whole = mk(_op(name, format="csr"), (data, indices, indptr, Const(3), Const(4)))
+            return mk(_op("shape_i", axis=axis), (whole,))
+        if name == "csm_diagonal":
+            return mk(_op("shape_i", axis=0), (mk(_op(name), (data, indices, indptr, Const(2))),))
         return mk(_op("shape_i", axis=0), (mk(_op(name), (d.input((3,), "int32"), indptr)),))
 
     return made
@@ -308,6 +313,9 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),
     "sparse.length_sample": _length_of_sparse("csm_sample"),
+    "sparse.rows_dense": _length_of_sparse("csm_dense"),
+    "sparse.columns_dense": _length_of_sparse("csm_dense", axis=1),
+    "sparse.length_diagonal": _length_of_sparse("csm_diagonal"),
     "conv_by_panels.inputs_stride_1": _by_cut_filters,
     "joins.of_slices": _slices_side_by_side,
     "joins.of_items": _all_items,

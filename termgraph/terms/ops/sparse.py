@@ -436,3 +436,55 @@ csm_multiplied = define(
     "matrices whose elements meet n times: data, indices and indptr, each element once and in order. Data and indices "
     "are followed by zeros.",
 )
+
+
+# ---------------------------------------------------------------------- arrays of a whole matrix
+def _infer_dense(data: Type, indices: Type, indptr: Type, rows: Type, columns: Type, *, format: str) -> TensorType:
+    return TensorType.of(_element_dtype("csm_dense", data, indices, indptr), (None, None))
+
+
+def _dense(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, *shape: np.ndarray, format: str) -> np.ndarray:
+    matrix = checked_matrix(format, data, indices, indptr, tuple(map(int, shape)))
+    _majors(indices, indptr)
+    return np.asarray(matrix.toarray())
+
+
+def _infer_diagonal(data: Type, indices: Type, indptr: Type, n: Type) -> TensorType:
+    return TensorType.of(_element_dtype("csm_diagonal", data, indices, indptr), (None,))
+
+
+def _diagonal(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: np.ndarray) -> np.ndarray:
+    out, majors = np.zeros(int(n), data.dtype), _majors(indices, indptr)
+    if len(indptr) <= n:
+        raise ShapeError(f"a diagonal of {n} elements of a matrix with {len(indptr) - 1} rows")
+    there = np.flatnonzero((majors == indices) & (indices < n))
+    np.add.at(out, indices[there], data[there])
+    return out
+
+
+def _element_dtype(what: str, data: Type, indices: Type, indptr: Type) -> str:
+    d = require_tensor(data, f"the data of {what}")
+    check_pattern(what, indices, indptr)
+    if d.ndim != 1:
+        raise TypeError(f"the data of {what} must be a vector, got {d}")
+    same_length(d.shape[0], require_tensor(indices, "indices").shape[0], what)
+    return d.dtype
+
+
+csm_dense = define(
+    "csm_dense",
+    arity=5,
+    infer=_infer_dense,
+    meaning=_dense,
+    kind="sparse",
+    params={"format": "csr"},
+    doc="csm_dense(data, indices, indptr, rows, columns): all elements as an array, those stored twice added up.",
+)
+csm_diagonal = define(
+    "csm_diagonal",
+    arity=4,
+    infer=_infer_diagonal,
+    meaning=_diagonal,
+    kind="sparse",
+    doc="csm_diagonal(data, indices, indptr, n): the first n elements of the diagonal.",
+)

@@ -372,6 +372,20 @@ def _kept(x: _Text) -> None:
     x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
+def _all_elements(x: _Text) -> None:
+    (out,), across = x.n.results, x.n.term.op.params["format"] == "csc"
+    sizes = [x.size("entries"), *map(x.size, ("columns", "rows") if across else ("rows", "columns")), x.pointer(out)]
+    _patterns("csm_dense", x, str(int(across)), *_vectors(x, x.n.reads[:3]), *sizes, kind=SHORT[out.buf.dtype])
+
+
+def _diagonal(x: _Text) -> None:
+    sizes = (x.size("pointers"), x.size("entries"), x.size("n"), x.pointer(x.n.results[0]))
+    name = f"tg_csm_diagonal_{SHORT[x.n.results[0].buf.dtype]}"
+    x.p.add(
+        f"if ({name}({', '.join([*_vectors(x, x.n.reads[:3]), *sizes])})) {x.fail(0, x.size('entries'), BAD_INDEX)}"
+    )
+
+
 def _trsm(x: _Text) -> None:
     (a, b), (out,) = x.n.reads, x.n.results
     params = x.n.term.op.params
@@ -448,6 +462,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_joined": _joined,
     "csm_multiplied": _multiplied,
     "csm_kept": _kept,
+    "csm_dense": _all_elements,
+    "csm_diagonal": _diagonal,
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,

@@ -165,6 +165,53 @@ static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *data, int64_
     return 0;
 }
 """,
+    "tg_csm_dense": """
+/* All elements, by rows or, if those of the matrix are the columns, across; of some rows while their zeros are in
+   the cache.
+   Returns 1 if one lies outside, 2 if indptr does not count them. */
+static int tg_csm_dense_$N(int across, const $T *data, int64_t d, const int32_t *indices, int64_t s,
+                           const int32_t *indptr, int64_t p, int64_t entries, int64_t majors, int64_t minors, $T *out,
+                           int64_t *bad)
+{
+    const int64_t step = across ? majors : 1, some = 1 + 16384 / ((minors + 1) * (int64_t)sizeof($T));
+    int64_t k = 0, zeros = 0;
+    if (indptr[0] != 0 || indptr[majors * p] != entries) return 2;
+    if (across) __builtin_memset(out, 0, majors * minors * sizeof($T));
+    for (int64_t i = 0; i < majors; i++) {
+        const int64_t end = indptr[(i + 1) * p];
+        $T *const row = out + i * (across ? 1 : minors);
+        if (end < k || end > entries) return 2;
+        if (!across && i == zeros) {
+            zeros = i + some < majors ? i + some : majors;
+            __builtin_memset(row, 0, (zeros - i) * minors * sizeof($T));
+        }
+        for (; k < end; k++) {
+            const int64_t j = indices[k * s];
+            if ((uint64_t)j >= (uint64_t)minors) return *bad = j, 1;
+            row[j * step] += data[k * d];
+        }
+    }
+    return 0;
+}
+""",
+    "tg_csm_diagonal": """
+/* The first n elements of the diagonal. Returns 1 if indptr does not count the elements. */
+static int tg_csm_diagonal_$N(const $T *data, int64_t d, const int32_t *indices, int64_t s, const int32_t *indptr,
+                              int64_t p, int64_t pointers, int64_t entries, int64_t n, $T *out)
+{
+    int64_t k = 0;
+    if (pointers <= n || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 1;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t end = indptr[(i + 1) * p];
+        $T sum = 0;
+        if (end < k || end > entries) return 1;
+        for (; k < end; k++)
+            if (indices[k * s] == i) sum += data[k * d];
+        out[i] = sum;
+    }
+    return 0;
+}
+""",
     "tg_csm_merged": """
 /* Which indices of a row there are, as bits of words; and which words are not 0, as bits above them. */
 typedef struct { uint64_t *words, *above; } tg_bits_$N;
