@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FEW, LARGE = 16, 1 << 15
 TOO_LONG = 4  # the code by which a product reports lengths that BLAS cannot count: m, n, k
 MOST = 2**31 - 1
+# Rows, and terms of each sum, from which the product of a matrix and its transpose is half computed, half copied.
+SYMMETRIC, DEEP = 80, 32
 SIDE = 64  # the longest side of a small matrix: small_products.py
 NUMBER = pattern(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -150,6 +152,8 @@ def helpers(source: str) -> str:
         section(
             "",
             template.replace("$TOO_LONG", str(TOO_LONG))
+            .replace("$SYMMETRIC", str(SYMMETRIC))
+            .replace("$DEEP", str(DEEP))
             .replace("@", letter)
             .replace("$T", CTYPE[dtype])
             .replace("$S", "&" if letter in "cz" else ""),
@@ -175,6 +179,14 @@ tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alp
     if (m == 0 || n == 0 || k == 0) return;
     if (lda < (ta == TG_PLAIN ? k : m)) lda = ta == TG_PLAIN ? k : m; /* a single row or column */
     if (ldb < (tb == TG_PLAIN ? n : k)) ldb = tb == TG_PLAIN ? n : k;
+    if (a == b && lda == ldb && ta != tb && m == n && m >= $SYMMETRIC && k >= $DEEP && beta == 0) {
+        TG_BLAS->@syrk(TG_ROWS, TG_UPPER, ta, m, k, $Salpha, a, lda, $Sbeta, c, ldc);
+        for (int64_t rows = 0; rows < m; rows += 16) /* the other half, some lines of the cache at a time */
+            for (int64_t columns = 0; columns <= rows; columns += 16)
+                for (int64_t i = rows; i < rows + 16 && i < m; i++)
+                    for (int64_t j = columns; j < columns + 16 && j < i; j++) c[i * ldc + j] = c[j * ldc + i];
+        return;
+    }
     TG_BLAS->@gemm(TG_ROWS, ta, tb, m, n, k, $Salpha, a, lda, b, ldb, $Sbeta, c, ldc);
 }
 """,
