@@ -124,6 +124,18 @@ def test_loops_with_tables_are_tuned_for_processors_that_gather(monkeypatch):
         assert compiler.suits(flag) is has
 
 
+@needs_c
+def test_what_the_flag_cflags_forbids_is_not_there():
+    """Vectors of 64 bytes on a processor that has them: loops are tuned as for one that has not."""
+    compiler = compilers.Compiler(("gcc",), "gcc", (*compilers.COMMON_FLAGS, "-march=native"), "gcc")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compilers, "processor_flags", lambda: frozenset({"avx", "avx2", "avx512f"}))
+        patched.setattr(compilers, "processor_maker", lambda: "AuthenticAMD")
+        assert compiler.suits("-mprefer-vector-width=512") and not compiler.suits("-mtune=icelake-server")
+        with tg.config.change_flags(cflags="-mno-avx512f"):
+            assert not compiler.suits("-mprefer-vector-width=512") and compiler.suits("-mtune=icelake-server")
+
+
 @pytest.mark.skipif(find_emulator() is None or "fma" not in processor_flags(), reason="g++, or no instruction for it")
 @pytest.mark.parametrize("mode", [*EXACT, "FAST_RUN"])
 def test_on_a_gpu_too_products_are_joined_in_fast_run_only(mode):

@@ -91,11 +91,11 @@ class Compiler:
         Intel's with AVX-512, and AMD's without.
         """
         if flag.startswith("-mprefer-vector-width"):
-            return self.kind != "cc" and _NATIVE in self.flags and "avx512f" in processor_flags()
+            return self.kind != "cc" and _NATIVE in self.flags and usable("avx512f")
         if flag.startswith("-mtune="):
-            flags, maker = processor_flags(), processor_maker()
-            found = {"GenuineIntel": "avx512f" in flags, "AuthenticAMD": "avx2" in flags and "avx512f" not in flags}
-            return self.kind == "gcc" and _NATIVE in self.flags and found.get(maker, False)
+            longest = usable("avx512f")
+            found = {"GenuineIntel": longest, "AuthenticAMD": usable("avx2") and not longest}
+            return self.kind == "gcc" and _NATIVE in self.flags and found.get(processor_maker(), False)
         if flag.startswith("-fno-builtin-"):
             return self.kind != "gcc"  # which has a better way (`cprogram.FLAGS`)
         of_gcc = (
@@ -156,10 +156,15 @@ def vector_bytes() -> int:
     compiler, out = find_compiler(), 16
     if compiler is not None and _NATIVE in compiler.flags:
         for flag, size in (("avx", 32), ("avx512f", 64)):
-            if flag not in processor_flags() or f"-mno-{flag}" in shlex.split(str(config.cflags)):
+            if not usable(flag):
                 break
             out = size
     return out
+
+
+def usable(flag: str) -> bool:
+    """Whether this processor has an instruction set, and the flag `cflags` does not forbid it."""
+    return flag in processor_flags() and f"-mno-{flag}" not in shlex.split(str(config.cflags))
 
 
 def why_no_compiler() -> str:
