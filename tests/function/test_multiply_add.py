@@ -145,3 +145,11 @@ def test_on_a_gpu_too_products_are_joined_in_fast_run_only(mode):
     with chosen[0], chosen[1]:
         got = tg.function([x, y, z], x * y + z, mode=mode)(a, b, c)
     np.testing.assert_array_equal(got, a * b + c if mode in EXACT else rounded_once(a, b, c))
+
+
+@needs_c
+def test_two_bounds_in_one_loop_are_not_threaded():
+    """gcc would make four comparisons and three choices of the two comparisons and choices of `clip`."""
+    x = T.dvector("x")
+    both, one = (str(tg.function([x], y).stage("print")).splitlines()[0] for y in (T.clip(x, 0, 1), T.maximum(x, 0)))
+    assert "-fno-thread-jumps" in both and "-fno-thread-jumps" not in one

@@ -20,13 +20,16 @@ INNER = (Columns, Loop, Reduce, Tiles)
 MIXED = ("-fschedule-insns", "-fsched-pressure")
 
 # Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
+# Of a bound below and one above (`clip`) gcc makes four comparisons and three choices instead of two of each.
 UNTHREADED = ("-fno-thread-jumps",)
 TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
+BOUNDS = ("tg_at_least_f", "tg_at_most_f")
 
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
     """The flags; `own_functions` are those of `float32`."""
-    unthreaded = UNTHREADED if any(f in source for f in TWICE_CHOSEN) else ()
+    chosen_twice = any(f in source for f in TWICE_CHOSEN) or all(f in source for f in BOUNDS)
+    unthreaded = UNTHREADED if chosen_twice else ()
     if quick:
         return (*unthreaded, *QUICK)
     if any(type(n) is Tiles for n in walk(nodes)):
