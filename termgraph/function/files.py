@@ -156,7 +156,7 @@ def _arrays(data: bytes, start: int, described: object) -> list[np.ndarray]:
 
 def _described(entry: object) -> tuple[np.dtype, list[int]]:
     dtype, shape = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
-    lengths = isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
+    lengths = isinstance(shape, list) and len(shape) <= 64 and all(type(n) is int and n >= 0 for n in shape)
     if dtype not in DTYPES or not lengths or prod(max(n, 1) for n in shape or []) >= _LARGEST:
         raise SavedFunctionError(f"its manifest describes an array as {entry!r:.60}")
     return numpy_dtype(dtype), list(shape or ())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, uses
@@ -19,6 +20,7 @@ from termgraph.function.inout import In, Out, wrap_in, wrap_out
 from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, Shapes, get_mode
 from termgraph.function.native import form_of, known_at_first, make_function, ordered
+from termgraph.function.storages import DefaultContainer
 from termgraph.stages import Ledger
 from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container, is_shared, label
@@ -208,7 +210,10 @@ class FunctionMaker:
             raise ValueError(f"input_storage has {len(given)} entries for {len(self.inputs)} inputs")
         containers, defaults = [], []
         for item, value in zip(self.inputs, given):
-            container = value if isinstance(value, Container) else _new_container(item, None if trustme else value)
+            kind = Container if item.shared or item.update is not None else DefaultContainer
+            container = (
+                value if isinstance(value, Container) else _new_container(kind, item, None if trustme else value)
+            )
             if trustme and not isinstance(value, Container):
                 container.storage[0] = value
             required = value is None
@@ -217,6 +222,9 @@ class FunctionMaker:
             defaults.append((required, refeed, container.storage[0] if refeed else container))
         with self.work.ledger.timed("bind"):
             f = self.function_builder(self, containers, defaults, name=self.name)
+        for container, (_, refeed, _) in zip(containers, defaults):
+            if refeed and isinstance(container, DefaultContainer):
+                container.followers.append(ref(f))
         self.profile.stages.update(self.work.ledger.seconds())
         return f
 
@@ -228,8 +236,8 @@ class FunctionMaker:
         return f"{self.name or 'a function'}: {source} in {seconds:.3f} s{slow}"
 
 
-def _new_container(item: In, value: np.ndarray | None) -> Container:
-    return Container(item.variable.type, value, item.name, item.strict, item.allow_downcast)
+def _new_container(kind: type[Container], item: In, value: np.ndarray | None) -> Container:
+    return kind(item.variable.type, value, item.name, item.strict, item.allow_downcast)
 
 
 def graph_of(work: Compilation) -> FunctionGraph:

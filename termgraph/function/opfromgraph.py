@@ -20,8 +20,9 @@ class OpFromGraph:
     """An op that computes `outputs` from `inputs`.
 
     Calling it applies it to other variables. The graph stays folded in printouts unless `inline`; compiled code is the
-    same either way. `lop_overrides(inputs, outputs, output_grads)` replaces its gradient, `rop_overrides(inputs,
-    eval_points)` its forward derivative. Shared variables are used without being listed.
+    same either way. `lop_overrides(inputs, outputs, output_grads)` or `grad_overrides(inputs, output_grads)` replaces
+    its gradient, `rop_overrides(inputs, eval_points)` its forward derivative. Shared variables are used without being
+    listed.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x, y = T.dscalars("x", "y")
@@ -59,7 +60,7 @@ class OpFromGraph:
             takes=tuple([a.type for a in captured.args]),
             name=name or type(self).__name__,
             inline=bool(inline),
-            lop=_hashable(lop_overrides if lop_overrides is not None else grad_overrides),
+            lop=_hashable(lop_overrides) if grad_overrides is None else _without_outputs(grad_overrides),
             rop=_hashable(rop_overrides),
         )
         self._args = captured.args
@@ -91,6 +92,22 @@ def _operand(value: object, type_: TensorType) -> Any:
     if isinstance(value, Variable) or not isinstance(type_, TensorType):
         return value
     return as_tensor(value, dtype=type_.dtype)
+
+
+class _WithoutOutputs:
+    """A rule of `grad_overrides`, called as one of `lop_overrides`."""
+
+    def __init__(self, rule: Callable[..., Any]) -> None:
+        self.rule = rule
+
+    def __call__(self, inputs: Any, outputs: Any, output_grads: Any) -> Any:
+        return self.rule(inputs, output_grads)
+
+
+def _without_outputs(overrides: Override | Sequence[Override]) -> Any:
+    if isinstance(overrides, (list, tuple)):
+        return tuple([_without_outputs(rule) for rule in overrides])
+    return _WithoutOutputs(overrides) if callable(overrides) and not isinstance(overrides, Variable) else overrides
 
 
 def _hashable(overrides: Override | Sequence[Override]) -> Any:

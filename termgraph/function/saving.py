@@ -58,7 +58,7 @@ def copied(
     maker.keeps_updates = f.maker.keeps_updates and not delete_updates
     maker.known = known_in_copy(f.maker, maker)
     storage = [
-        (item.value if item.shared else _fresh(item, c) if item.update is not None else None)
+        (item.value if item.shared else _fresh(item, c) if item.update is not None else _default(item, c))
         for item, c in zip(maker.inputs, f.input_storage)
     ]
     given = [item.value if s is None else s for item, s in zip(maker.inputs, storage)]
@@ -92,6 +92,11 @@ def _swapped(item: In, new_of: Mapping[Any, Any]) -> In:
     changed = copy.copy(item)
     changed.variable, changed.value, changed.name = new, new.container, new.name
     return changed
+
+
+def _default(item: In, container: Container) -> Any:
+    """The default of an input as it is by now: a call gives it anew each time, so that copies may share it."""
+    return item.value if item.value is None or isinstance(item.value, Container) else container.storage[0]
 
 
 def _fresh(item: In, container: Container) -> Container:
@@ -174,7 +179,7 @@ def restored(state: dict[str, Any]) -> Any:
         warm.look_up(maker.work, form_of(maker), maker.watched(), "linked program")
     values = state["values"]
     storage = [i.value if i.shared else _container(i, v) for i, v in zip(maker.inputs, values)]
-    f = maker.create([s if i.shared or i.update is not None else i.value for i, s in zip(maker.inputs, storage)])
+    f = maker.create([s if i.shared or i.update is not None else _default(i, s) for i, s in zip(maker.inputs, storage)])
     f.trust_input = state["trust_input"]
     return f
 

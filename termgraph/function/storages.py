@@ -8,13 +8,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import ref
 
 from termgraph.tensor.sharedvar import Container, label
 
 if TYPE_CHECKING:
     from termgraph.function.fgraph import FunctionGraph
-    from termgraph.function.mode import Maker
+    from termgraph.function.mode import Default, Maker
     from termgraph.tensor.likes import TensorLike
+
+
+class DefaultContainer(Container):
+    """The default of an input. The functions that have it are told when it is set: some keep it where C finds it."""
+
+    __slots__ = ("followers",)
+
+    def __init__(self, *args: Any) -> None:
+        self.followers: list[ref[Storages]] = []
+        super().__init__(*args)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.followers = []
+        super().__setstate__(state)
+
+    @property
+    def value(self) -> Any:
+        """The value itself."""
+        return super().value
+
+    @value.setter
+    def value(self, value: TensorLike) -> None:
+        Container.value.fset(self, value)  # type: ignore[attr-defined]
+        for function in [follower() for follower in self.followers]:
+            if function is not None:
+                function._take_default(self)
+
+    data = value
 
 
 class _Made(Protocol):
@@ -89,6 +118,8 @@ class Storages:
 
     maker: Maker
     input_storage: list[Container]
+    defaults: list[Default]
+    argument_defaults: tuple[Any, ...]  # of functions that C calls: the same, where C finds them
     _explicit: Sequence[int]
     __call__: Callable[..., Any]
 
@@ -144,6 +175,16 @@ class Storages:
         """
         return self._run_on_containers
 
+    def _take_default(self, container: Container) -> None:
+        """From now on a call that leaves out an input with this container takes what it holds now."""
+        for i, (required, refeed, _) in enumerate(self.defaults):
+            if self.input_storage[i] is container:
+                self.defaults[i] = (required, refeed, container.storage[0])
+        if hasattr(self, "argument_defaults"):
+            self.argument_defaults = tuple([self.defaults[i][2] for i in self._explicit])
+        for other in self.__dict__.get("_for_lengths", {}).values():
+            other._take_default(container)
+
     def _run_on_containers(self) -> None:
         made = self(*[self.input_storage[i].value for i in self._explicit])
         results = made.values() if isinstance(made, dict) else made if isinstance(made, list | tuple) else [made]
@@ -151,4 +192,4 @@ class Storages:
             container.storage[0] = result
 
 
-__all__ = ["Containers", "Storages", "Values"]
+__all__ = ["Containers", "DefaultContainer", "Storages", "Values"]

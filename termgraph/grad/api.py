@@ -70,10 +70,11 @@ def grad(
     """The gradient of a scalar `cost` with respect to a variable, or to each of a list of variables.
 
     `consider_constant`: variables through which nothing flows. `known_grads`: gradients already known for
-    intermediate variables, {variable: gradient}; then `cost` may be None. `disconnected_inputs`: what to do about a
-    variable the cost does not depend on, "raise", "warn" or "ignore"; what is returned for it is said by
-    `return_disconnected`: "zero", "none" or "disconnected". `null_gradients="return"` gives None where a derivative
-    is undefined or not implemented instead of raising. The result can be used and differentiated like any variable.
+    intermediate variables, {variable: gradient}, instead of what would flow back to them; then `cost` may be None.
+    `disconnected_inputs`: what to do about a variable the cost does not depend on, "raise", "warn" or "ignore"; what
+    is returned for it is said by `return_disconnected`: "zero", "none" or "disconnected". `null_gradients="return"`
+    gives None where a derivative is undefined or not implemented instead of raising. The result can be used and
+    differentiated like any variable.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x = T.dvector("x")
@@ -91,12 +92,13 @@ def grad(
     _check_choice("null_gradients", null_gradients, ("raise", "return"))
     if cost is None and not known_grads:
         raise ValueError("grad needs a cost, or known_grads to start from")
-    starts: list[tuple[Variable, Any]] = []
+    known = [(v, _known_gradient(v, g)) for v, g in (known_grads or {}).items()]
+    starts = list(known)
     if cost is not None:
-        starts.append(scalar_start(cost))
-    for v, g in (known_grads or {}).items():
-        starts.append((v, _known_gradient(v, g)))
-    found = gradients_of(starts, asked, variables("consider_constant", consider_constant), null_gradients)
+        start = scalar_start(cost)
+        starts += [start] * all(v.term is not start[0].term for v, _ in known)
+    constant = variables("consider_constant", consider_constant)
+    found = gradients_of(starts, asked, constant, null_gradients, [v for v, _ in known])
     found = fill_gaps(found, [v for v, _ in starts], asked, disconnected_inputs, return_disconnected)
     if add_names and cost is not None and cost.name:
         for v, g in zip(asked, found):
@@ -117,24 +119,27 @@ def gradients_of(
     wrt: Sequence[Variable],
     constant: Sequence[Variable] = (),
     null_gradients: str = "raise",
+    known: Sequence[Variable] = (),
 ) -> list[Any]:
     """The gradients as variables; `Gap("disconnected")` or `Gap("null")` where there is none.
 
     `starts` are pairs of a variable and the term of its cotangent, in the user's convention for complex numbers.
+    To those that are `known` nothing else is added.
     """
     for v in wrt:
         check_wrt(v, [root for root, _ in starts])
     terms, targets, blocked = [v.term for v, _ in starts], [v.term for v in wrt], [v.term for v in constant]
+    settled = [v.term for v in known]
     order = children_first(terms)
     if any(t.op is INPUT and t.bound is not None for t in (*order, *targets)):
-        terms, targets, blocked = map(resolve_bound, (terms, targets, blocked))
+        terms, targets, blocked, settled = map(resolve_bound, (terms, targets, blocked, settled))
         order = children_first(terms)
     seeds: dict[Any, Any] = {}
     for t, (_, g) in zip(terms, starts):
         g = _conj(g)
         seeds[t] = mk(add, (seeds[t], g)) if t in seeds else g
     with paused_gc():
-        run = backward(seeds, targets, blocked, order)
+        run = backward(seeds, targets, blocked, order, settled)
     roots = [v for v, _ in starts]
     if run.refused and null_gradients == "raise":
         refusal = next(iter(run.refused.values()))

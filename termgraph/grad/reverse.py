@@ -52,6 +52,7 @@ class Backward:
         wrt: Sequence[Any],
         constant: Iterable[Any] = (),
         order: list[Any] | None = None,
+        known: Iterable[Any] = (),
     ) -> None:
         pullbacks.refresh()
         self.order = children_first(seeds) if order is None else order
@@ -62,6 +63,7 @@ class Backward:
         self.waiting: dict[int, list] = {
             id(t): [self.gates.opened(None, g)] for t, g in seeds.items() if id(t) in self.reached
         }
+        self.reached.difference_update(id(t) for t in known)  # they have their cotangent: nothing is added to it
         self.gradients: dict[int, Any] = {}
         self.refused: dict[int, Refusal] = {}
         self.sources: dict[Any, Any] = {}  # gradient term -> the term whose derivative it is part of

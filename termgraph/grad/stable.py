@@ -20,25 +20,34 @@ if TYPE_CHECKING:
 
 
 def backward(
-    seeds: Mapping[Any, Any], wrt: Sequence[AnyTerm], constant: Sequence[AnyTerm], order: list[AnyTerm]
+    seeds: Mapping[Any, Any],
+    wrt: Sequence[AnyTerm],
+    constant: Sequence[AnyTerm],
+    order: list[AnyTerm],
+    known: Sequence[AnyTerm] = (),
 ) -> Backward:
     """The backward pass from the seeds through the graph in its stable form."""
-    forms = stable_graph(order, {*wrt, *constant})
+    forms = stable_graph(order, {*wrt, *constant, *known})
     if forms:
-        run = _through(forms, seeds, wrt, constant)
+        run = _through(forms, seeds, wrt, constant, known)
         if not run.refused:
             return run
-    return Backward(seeds, wrt, constant, order).run()  # what is refused is told of the graph as it was written
+    return Backward(seeds, wrt, constant, order, known).run()  # what is refused is told of the graph as it was written
 
 
 def _through(
-    forms: Mapping[Any, Any], seeds: Mapping[Any, Any], wrt: Sequence[AnyTerm], constant: Sequence[AnyTerm]
+    forms: Mapping[Any, Any],
+    seeds: Mapping[Any, Any],
+    wrt: Sequence[AnyTerm],
+    constant: Sequence[AnyTerm],
+    known: Sequence[AnyTerm],
 ) -> Backward:
     moved: dict[Any, Any] = {}
     for t, g in seeds.items():
         t = forms.get(t, t)
         moved[t] = mk(add, (moved[t], g)) if t in moved else g
-    run = Backward(moved, [forms.get(t, t) for t in wrt], [forms.get(t, t) for t in constant])
+    wanted, held, settled = [[forms.get(t, t) for t in terms] for terms in (wrt, constant, known)]
+    run = Backward(moved, wanted, held, known=settled)
     run.sources.update({new: old for old, new in forms.items()})
     run.run()
     for t in wrt:

@@ -153,6 +153,10 @@ class SharedVariable(Variable):
             expression = checked_update(self, expression)
         self._default_update = expression
 
+    @default_update.deleter
+    def default_update(self) -> None:
+        self._default_update = None
+
 
 class TensorSharedVariable(SharedVariable, TensorVariable):
     """A shared array. Other libraries read its value by DLPack: `torch.from_dlpack(w)`."""

@@ -25,6 +25,7 @@ Shape: TypeAlias = "tuple[int | None, ...]"
 Axes: TypeAlias = "tuple[int, ...]"
 _ABBREVIATIONS = {"float": "float64", "int": "int64", "complex": "complex128"}
 _NAMES = ("scalar", "vector", "matrix")
+_WITHOUT_DTYPE = (list, tuple, int, float, np.generic)  # values that are looked at themselves
 
 
 def _no_factory(type_: Type, name: str | None) -> Any:
@@ -231,7 +232,7 @@ class TensorType(Type):
             return array.astype(self.np_dtype, copy=False).view(self.np_dtype)
         if can_cast(array.dtype, self.np_dtype, "safe") or allow_downcast:
             return self._cast(array)
-        if self._python_number_fits(value, array, allow_downcast):
+        if self._number_fits(value, array, allow_downcast):
             return self._cast(array)
         raise TypeMismatch(
             f"cannot store {describe_value(value)} in {self} without losing precision; "
@@ -255,17 +256,22 @@ class TensorType(Type):
             warnings.simplefilter("ignore")  # complex -> real and overflow are what the caller allowed
             return array.astype(self.np_dtype)
 
-    def _python_number_fits(self, value: object, array: np.ndarray, allow_downcast: bool | None) -> bool:
-        """Whether a Python number or list may be taken where an array of that dtype would be refused."""
-        if allow_downcast is False or isinstance(value, (np.ndarray, np.generic)):
+    def _number_fits(self, value: object, array: np.ndarray, allow_downcast: bool | None) -> bool:
+        """Whether a number or list may be taken where an array of that dtype would be refused.
+
+        Of an array the dtype decides. A list has none, and whether a number loses anything is seen at once. Whole
+        numbers of Python become floats in any case, and its floats are rounded unless that is forbidden.
+        """
+        if isinstance(value, np.ndarray):
             return False
         kind, have = self.kind, kind_of(array.dtype)
-        if have in "biu":
-            if kind in "fc":
+        if kind in "fc" and allow_downcast is not False and not isinstance(value, np.generic):
+            if have in "biu" or (have == "f" and (array.ndim == 0 or self.ndim == 0)):
                 return True
-            cast = self._cast(array)
-            return bool((cast == array).all())  # integers must survive
-        return have == "f" and kind in "fc" and allow_downcast is None and (array.ndim == 0 or self.ndim == 0)
+        if have == "c" or not (have in "biu" or isinstance(value, _WITHOUT_DTYPE)):
+            return False
+        cast = self._cast(array)
+        return bool(((cast == array) | ((array != array) & (cast != cast))).all())
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Same shape, dtype and elements; NaN equals NaN."""

@@ -13,7 +13,7 @@ from termgraph.grad import marks
 from termgraph.loops.ifelse import ifelse
 from termgraph.tensor import nnet
 from termgraph.terms.op import OPS, Op
-from termgraph.theano import language, layers, linear
+from termgraph.theano import extra, language, layers, linear
 from termgraph.theano.standins import Made, kind_class, op_class, stand_in
 
 if TYPE_CHECKING:
@@ -227,14 +227,14 @@ Unique = op_class(
     "Unique",
     "unique unique_all unique_counts unique_inverse",
     lambda return_index=False, return_inverse=False, return_counts=False, axis=None: Made(
-        lambda x: T.unique(x, return_index, return_inverse, return_counts)
+        lambda x: T.unique(x, return_index, return_inverse, return_counts, axis)
     ),
 )
-UnravelIndex = op_class("UnravelIndex", "", lambda order="C": Made(lambda i, dims: T.unravel_index(i, dims, order)))
+UnravelIndex = op_class("UnravelIndex", "", lambda order="C": Made(lambda i, dims: extra.unravel_index(i, dims, order)))
 RavelMultiIndex = op_class(
     "RavelMultiIndex",
     "",
-    lambda mode="raise", order="C": Made(lambda *a: T.ravel_multi_index(a[:-1], a[-1], mode, order)),
+    lambda mode="raise", order="C": Made(lambda *a: extra.ravel_multi_index(a[:-1], a[-1], mode, order)),
 )
 RFFTOp, IRFFTOp = op_class("RFFTOp", "rfft"), op_class("IRFFTOp", "irfft")
 

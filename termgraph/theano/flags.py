@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, ExitStack
@@ -288,6 +289,16 @@ def get_config_hash() -> str:
 def floatX_convert(s: Any) -> str:
     """A number of bits as a dtype."""
     return {"32": "float32", "64": "float64", "16": "float16"}.get(str(s), s)
+
+
+def local_bitwidth() -> int:
+    """Bits of an address."""
+    return 8 * struct.calcsize("P")
+
+
+def python_int_bitwidth() -> int:
+    """Bits of a C long."""
+    return 8 * struct.calcsize("l")
 
 
 # ---------------------------------------------------------------------- flags that programs add

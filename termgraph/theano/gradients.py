@@ -10,6 +10,7 @@ import numpy as np
 import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.function.mode import get_mode
+from termgraph.function.verify import GradientError
 from termgraph.function.verify import verify_grad as native_verify_grad
 from termgraph.grad.api import grad as native_grad
 from termgraph.grad.products import Lop as native_Lop
@@ -19,10 +20,11 @@ from termgraph.grad.products import jacobian as native_jacobian
 from termgraph.grad.products import subgraph_grad as native_subgraph_grad
 from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.graph import clone
-from termgraph.tensor.origins import note_origins
+from termgraph.tensor.origins import note_origins, original_inputs
 from termgraph.tensor.variable import Variable
-from termgraph.terms.errors import DisconnectedInputError, TypeMismatch
+from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError, TypeMismatch
 from termgraph.terms.traverse import depends_on
+from termgraph.theano.tools import NullType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,27 +88,45 @@ def grad(
         "return_disconnected": return_disconnected, "null_gradients": null_gradients,
     }  # fmt: skip
     cost = cost if cost is None or isinstance(cost, Variable) else T.as_tensor(cost)
-    if cost is not None and cost.type.kind in "biu" and not cost.ndim and not known_grads:
-        zeros = [_zero(cost, v, disconnected_inputs, return_disconnected) for v in asked]
+    known, cut = _known(known_grads or {}, null_gradients)
+    options["consider_constant"] = [*(consider_constant or ()), *cut]
+    if cost is not None and cost.type.kind in "biu" and not cost.ndim and not known:
+        held = any(cost is v for v in cut)
+        zeros = [_zero(cost, v, held, disconnected_inputs, return_disconnected) for v in asked]
         return _noted(_formed(wrt, zeros), [cost, *asked])
-    whole = [v for v in asked if isinstance(v.type, T.TensorType) and v.type.kind in "biu"]
+    of_floats = {v: g for v, g in known.items() if not _is_whole(v)} or None
     found: list = [None] * len(asked)
-    movable = [i for i, v in enumerate(asked) if not any(v is w for w in whole)]
+    movable = [i for i, v in enumerate(asked) if not _is_whole(v)]
     if movable or not asked:
-        by_floats = native_grad(cost, [asked[i] for i in movable], known_grads=known_grads, **options)
+        by_floats = native_grad(cost, [asked[i] for i in movable], known_grads=of_floats, **options)
         for i, g in zip(movable, by_floats, strict=True):
             found[i] = g
     for i, v in enumerate(asked):
         if i not in movable:
-            found[i] = _by_whole(cost, v, known_grads, options)
-    return _noted(_formed(wrt, found), [cost, *asked, *(known_grads or ())])
+            found[i] = known[v] if v in known else _by_whole(cost, v, of_floats, options)
+    return _noted(_formed(wrt, found), [cost, *asked, *known])
 
 
-def _zero(cost: Variable, v: TensorVariable, disconnected: str, returned: str) -> Any:
+def _is_whole(v: Variable) -> bool:
+    return isinstance(v.type, T.TensorType) and v.type.kind in "biu"
+
+
+def _known(given: Mapping[Any, Any], null_gradients: str) -> tuple[dict[Any, Any], list]:
+    """The gradients that are known, and the variables through which nothing flows: theirs are said not to exist."""
+    cut = [v for v, g in given.items() if isinstance(getattr(g, "type", None), (NullType, DisconnectedType))]
+    for v in cut:
+        if isinstance(given[v].type, NullType) and null_gradients == "raise":
+            raise NullTypeGradError(
+                f"grad: known_grads says that the gradient of {v} does not exist: {given[v].type.why_null}"
+            )
+    return {v: g for v, g in given.items() if not any(v is w for w in cut)}, cut
+
+
+def _zero(cost: Variable, v: TensorVariable, held: bool, disconnected: str, returned: str) -> Any:
     """The gradient of a whole number: none, but by itself."""
     if v.term is cost.term:
         return T.ones_like(v, dtype=config.floatX)
-    if not depends_on(cost.term, v.term):
+    if held or not depends_on(cost.term, v.term):
         if disconnected == "raise":
             raise DisconnectedInputError(f"grad: the cost does not depend on {v}")
         if returned != "zero":
@@ -118,8 +138,10 @@ def _by_whole(cost: Variable | None, v: Variable, known_grads: Mapping[Any, Any]
     """The gradient by a whole number: its place is taken by a float of the same value."""
     real = T.TensorType(config.floatX, v.type.shape)(v.name)
     try:
-        moved = clone(cost, replace=[(v, real)], strict=False) if cost is not None else None
-        found = native_grad(moved, real, known_grads=known_grads, **options)
+        keys = list(known_grads or ())
+        moved, *moved_keys = clone([real if cost is None else cost, *keys], replace=[(v, real)], strict=False)
+        known: Any = dict(zip(moved_keys, (known_grads or {}).values())) or None
+        found = native_grad(None if cost is None else moved, real, known_grads=known, **options)
     except (TypeMismatch, TypeError, ValueError) as err:
         if isinstance(err, DisconnectedInputError):
             raise
@@ -140,6 +162,8 @@ def Rop(
     for i, (v, p) in enumerate(zip(*given)):
         if T.as_tensor(v).ndim != T.as_tensor(p).ndim:
             raise ValueError(f"Rop: wrt[{i}] has {v.ndim} dimensions, its eval_point {T.as_tensor(p).ndim}")
+    if all(not original_inputs([v]).isdisjoint(given[0]) for v in _list(f)):
+        disconnected_outputs = "ignore"  # the derivative of a derivative that no longer needs wrt is zero
     found = native_Rop(_list(f), *given, disconnected_outputs, return_disconnected.lower())
     return _noted(_formed(f, found), [*_list(f), *given[0], *given[1]])
 
@@ -198,6 +222,9 @@ def verify_grad(
     if rng is None:
         raise TypeError("verify_grad: rng, a numpy RandomState, is missing")
     native_verify_grad(fun, list(pt), n_tests, rng, eps, abs_tol, rel_tol, mode)
+
+
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]
 
 
 class numeric_grad:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import subprocess
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import Apply, TensorVariable
 
 PY3 = True
+BytesIO = io.BytesIO
 izip, imap, ifilter = zip, map, filter
 
 
@@ -39,6 +41,11 @@ class DefaultOrderedDict(defaultdict):
 def cmp(x: Any, y: Any) -> int:
     """-1, 0 or 1, as x is below, equal to or above y."""
     return (x > y) - (x < y)
+
+
+def exc_message(e: BaseException) -> Any:
+    """What an exception says."""
+    return e.args[0]
 
 
 def operator_div(a: Any, b: Any) -> Any:

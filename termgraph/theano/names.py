@@ -81,7 +81,10 @@ MODULES: dict[str, str] = {
     "raise_op": "language: Raise",
     "pathparse": "flags: PathParser",
     # ------------------------------------------------------------------ flags
-    "configdefaults": "flags: config floatX_convert DeviceParam default_compiledirname default_blas_ldflags",
+    "configdefaults": """
+        flags: config floatX_convert DeviceParam default_compiledirname default_blas_ldflags
+        flags: local_bitwidth python_int_bitwidth
+    """,
     "configparser": """
         flags: config change_flags TheanoConfigParser TheanoConfigWarning THEANO_FLAGS THEANO_FLAGS_DICT AddConfigVar
         flags: ConfigParam EnumStr TypedParam StrParam IntParam FloatParam BoolParam get_config_hash
@@ -92,6 +95,7 @@ MODULES: dict[str, str] = {
         as: compile.function compile.io compile.mode compile.sharedvalue compile.ops compile.builders
         as: compile.debugmode compile.monitormode compile.profiling compile.pfunc compile.function_module
         compiling: function
+        flags: config
     """,
     "compile.function": "compiling: function function_dump",
     "compile.io": "compiling: In Out SymbolicInput SymbolicOutput",
@@ -105,6 +109,7 @@ MODULES: dict[str, str] = {
     """,
     "compile.sharedvalue": """
         shared: SharedVariable generic_constructor
+        tools: generic
         compiling: shared shared_constructor
     """,
     "compile.ops": """
@@ -379,7 +384,7 @@ MODULES: dict[str, str] = {
     "misc.windows": "loading: subprocess_Popen call_subprocess_Popen output_subprocess_Popen",
     "misc.doubleop": "loading: DoubleOp",
     "compat": """
-        loading: PY3 DefaultOrderedDict OrderedDict izip imap ifilter cmp operator_div
+        loading: PY3 DefaultOrderedDict OrderedDict izip imap ifilter cmp operator_div exc_message BytesIO
     """,
     "tests": "checking: *",
     "tests.unittest_tools": "checking: *",

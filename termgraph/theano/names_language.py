@@ -35,9 +35,10 @@ _BASIC = f"""
     T: nonzero nonzero_values ones ones_like outer patternbroadcast power prod ptp reshape roll round
     T: set_subtensor inc_subtensor shape shape_padaxis shape_padleft shape_padright split std sum swapaxes
     T: tensordot tile transpose tri tril triu unbroadcast var vertical_stack=vstack horizontal_stack=hstack zeros
-    T: zeros_like dot repeat squeeze argsort sort topk argtopk topk_and_argtopk bincount searchsorted compress
+    T: zeros_like dot repeat squeeze argsort sort topk argtopk topk_and_argtopk searchsorted compress
     T: fill_diagonal diff to_one_hot take specify_shape transfer inner sigmoid softplus
-    T: allclose cov mgrid ogrid unravel_index ravel_multi_index j0 j1 jv i0 i1 iv gammainc gammaincc
+    extra: bincount unravel_index ravel_multi_index
+    T: allclose cov mgrid ogrid j0 j1 jv i0 i1 iv gammainc gammaincc
     language: as_tensor_variable as_tensor=as_tensor_variable constant alloc tensor fill second stack stacklists inv
     language: chi2sf tri_gamma gammau gammal ceil_intdiv divmod smallest largest get_vector_length
     language: get_scalar_constant_value extract_constant tensor_copy default setdefault permute_row_elements
@@ -145,8 +146,8 @@ LANGUAGE: dict[str, str] = {
         !compiler: SubtensorPrinter
     """,
     "tensor.extra_ops": """
-        T: searchsorted cumsum cumprod diff bincount squeeze compress repeat fill_diagonal to_one_hot unravel_index
-        T: ravel_multi_index
+        extra: bincount unravel_index ravel_multi_index
+        T: searchsorted cumsum cumprod diff squeeze compress repeat fill_diagonal to_one_hot
         language: bartlett fill_diagonal_offset cpu_contiguous bartlett_=bartlett
         language: fill_diagonal_offset_=fill_diagonal_offset
         T: fill_diagonal_=fill_diagonal
@@ -318,7 +319,10 @@ LANGUAGE: dict[str, str] = {
         classes: GammaU GammaL
     """,
     "scalar.basic_sympy": "!compiler: SymPyCCode include_line sympy_dtype theano_dtype",
-    "sparse": "as: sparse.basic sparse.type",
+    "sparse": """
+        as: sparse.basic sparse.type
+        sparsely: enable_sparse
+    """,
     "sparse.type": """
         sp: SparseType
         sp: _is_sparse=is_sparse

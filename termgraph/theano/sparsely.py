@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from termgraph.theano.standins import StandIn
 
 sp: Any = sparse  # whose names are put together when it is imported
-sparse_formats = ["csc", "csr"]
+sparse_formats, enable_sparse = ["csc", "csr"], True
 int_dtypes = ["int8", "int16", "int32", "int64"]
 uint_dtypes = ["uint8", "uint16", "uint32", "uint64"]
 float_dtypes, complex_dtypes = ["float16", "float32", "float64"], ["complex64", "complex128"]

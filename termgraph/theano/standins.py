@@ -43,8 +43,9 @@ class Made:
     def __init__(self, apply: Callable[..., Any]) -> None:
         self.apply = apply
 
-    def __call__(self, *inputs: Any, **options: Any) -> Any:
-        return self.apply(*inputs, **options)
+    def __call__(self, *inputs: Any, return_list: bool = False, **options: Any) -> Any:
+        made = self.apply(*inputs, **options)
+        return [made] if return_list and not isinstance(made, (list, tuple)) else made
 
     def make_node(self, *inputs: TensorLike) -> Any:
         """The Apply that computes the result."""

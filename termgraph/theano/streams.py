@@ -36,6 +36,12 @@ class State(np.ndarray):
         """Start anew with a seed."""
         self[:] = [np.random.SeedSequence(seed).generate_state(1, np.uint64)[0], 0]
 
+    @staticmethod
+    def of_generator(generator: np.random.RandomState) -> State:
+        """A state that goes with a generator of NumPy's: the same one for the same generator."""
+        words = np.asarray(tuple(generator.get_state(legacy=True))[1], np.uint32)
+        return np.array([np.random.SeedSequence(words).generate_state(1, np.uint64)[0], 0], np.uint64).view(State)
+
     def get_state(self) -> tuple:
         """Key and count, for `set_state`."""
         return tuple(map(int, self))
@@ -74,6 +80,27 @@ class RandomStreams(NativeStreams):
     def seed(self, seed: int | None = None) -> None:
         """Start all draws anew."""
         super().seed(_seed(seed))
+
+    @property
+    def gen_seedgen(self) -> Any:
+        """What gives new draws their keys."""
+        return self._keys
+
+    def __getitem__(self, item: TensorVariable) -> Any:
+        """The state of the draw whose `rng` is given."""
+        return self._mine(item).get_value(borrow=True)
+
+    def __setitem__(self, item: TensorVariable, value: Any) -> None:
+        """Give the draw whose `rng` is given another state, or that of a generator of NumPy's."""
+        if not isinstance(value, np.ndarray):
+            value = State.of_generator(value)
+        self._mine(item).set_value(value)
+
+    def _mine(self, item: TensorVariable) -> Any:
+        found = [s for s in self._states if s is item]
+        if not found:
+            raise KeyError(f"no draw of this stream has {item} for its rng")
+        return found[0]
 
     def gen(self, op: Op, *args: object, **kwargs: Any) -> Any:
         """A draw by one of this module's functions, such as `raw_random.uniform`."""

@@ -366,3 +366,28 @@ def test_arrays_whose_dtype_is_written_with_its_byte_order_are_taken():
     assert (f(), f()) == (6, 10)
     w.set_value(numbers, borrow=True)
     f()
+
+
+@pytest.mark.parametrize("allow_downcast", [None, False])
+@pytest.mark.parametrize(
+    "make, value, fits",
+    [
+        (T.fvector, [0.5, 1], True), (T.fvector, (1.5,), True), (T.fvector, [0.1], False), (T.fvector, [np.nan], True),
+        (T.fvector, [1e300], False), (T.fvector, [16777217.0], False), (T.bvector, [3], True),
+        (T.bvector, [300], False), (T.lvector, [3.0], True), (T.lvector, [3.5], False),
+        (T.lvector, [np.inf], False), (T.lscalar, 2.0, True),
+        (T.lscalar, 2.5, False), (T.bscalar, np.int64(3), True), (T.bscalar, np.int64(300), False),
+        (T.fscalar, np.float64(0.5), True), (T.fscalar, np.float64(0.1), False), (T.dvector, [1j], False),
+        (T.fvector, np.array([0.5]), False), (T.ivector, np.array([3]), False), (T.fmatrix, [[0.25], [1]], True),
+    ],
+)  # fmt: skip
+def test_numbers_and_lists_that_lose_nothing_are_taken(make, value, fits, allow_downcast):
+    """Of an array the dtype decides, as in Theano; `[0.5]` was said to lose precision in float32."""
+    u = make("u")
+    for linker in ("c", "py"):
+        f = tg.function([tg.In(u, allow_downcast=allow_downcast)], u + 0, mode=tg.Mode(linker=linker))
+        if fits:
+            np.testing.assert_array_equal(f(value), np.asarray(value, u.dtype), strict=True)
+        else:
+            with pytest.raises(TypeError, match="without losing precision"):
+                f(value)

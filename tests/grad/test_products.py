@@ -218,6 +218,26 @@ def test_known_grads_and_consider_constant():
         tg.grad(None, x)
 
 
+def test_a_known_gradient_stands_for_what_would_flow_back():
+    """It was added to it, as Theano and PyTensor do not."""
+    x, at, g = T.dvector("x"), np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0])
+    y = x**2
+    z, cost = T.sin(y), y.sum() + x.sum()
+    for cost_of, known, expected in [
+        (cost, {y: g}, 2 * at * g + 1),
+        (cost, {cost: T.constant(5.0)}, 10 * at + 5),
+        (None, {y: g, cost: 1.0}, 2 * at * g + 1),
+        (None, {y: g, z: g}, 2 * at * g),
+        (None, {z: g}, 2 * at * np.cos(at**2) * g),
+        (T.log(1 + T.exp(y)).sum(), {T.exp(y): g}, 2 * at * np.exp(at**2) * g),
+    ]:
+        found = tg.grad(cost_of, x, known_grads=known).eval({x: at}, on_unused_input="ignore")
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    inner, outer = tg.grad(cost, [y, x], known_grads={y: g})
+    np.testing.assert_array_equal(inner.eval({x: at}, on_unused_input="ignore"), g)
+    np.testing.assert_allclose(tg.Lop([y, z], x, [T.constant(g)] * 2).eval({x: at}), 2 * at * g * (1 + np.cos(at**2)))
+
+
 def test_results_reuse_the_variables_of_the_cost():
     x = T.dvector("x")
     y = T.tanh(x)

@@ -128,6 +128,7 @@ class Callable:
         self._plan, self._run = _PLAN(plan), _RUN(run)
         self._filter, self._fail, self._wrap = filter, fail, wrap
         self.cells, self.library, self.calls = tuple(cells), keep, 0
+        self._defaults = tuple([port[7] for port in ports[: self._inputs]])
         self._timers: np.ndarray | None = None
         for cell in cells:
             if not isinstance(cell, Cell):
@@ -135,6 +136,17 @@ class Callable:
         for constant in consts:
             if not constant.flags.c_contiguous:
                 raise TypeError("constants are C-contiguous arrays")
+
+    @property
+    def argument_defaults(self) -> tuple[Any, ...]:
+        """What arguments are that a call leaves out; None for those that it cannot."""
+        return self._defaults
+
+    @argument_defaults.setter
+    def argument_defaults(self, values: tuple[Any, ...]) -> None:
+        if len(values) != self._inputs:
+            raise TypeError("argument_defaults is a tuple with one value per argument")
+        self._defaults = tuple(values)
 
     @property
     def timers(self) -> np.ndarray | None:
@@ -193,7 +205,7 @@ class Callable:
             if given[i] is missing:
                 if not port[6]:
                     raise TypeError(f"{name}() is missing argument {i + 1} ({port[0]}); its arguments are: {names}")
-                given[i] = port[7]
+                given[i] = self._defaults[i]
         return given
 
     def _fits(self, i: int, x: object) -> bool:
@@ -399,7 +411,7 @@ class Callable:
 
 def _turned(x: np.ndarray, order: str | None) -> np.ndarray:
     """A result whose axes lie in memory in another order."""
-    return x if order is None else x.transpose([order.index(chr(ord("a") + d)) for d in range(x.ndim)])
+    return x if order is None else x.transpose([order.index(chr(ord("0") + d)) for d in range(x.ndim)])
 
 
 def _own_memory(x: np.ndarray) -> bool:

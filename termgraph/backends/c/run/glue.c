@@ -166,7 +166,7 @@ static int take_argument(Fn *f, int i, Obj *o, char **buf, int64_t *env, char *s
 
 /* Fill `all` from positional arguments, keywords and defaults. Returns ASKS_SUBSET for a keyword that Python handles. */
 enum { ASKS_SUBSET = 1 };
-static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all)
+static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, Obj **all, Call *c)
 {
     if (count > f->inputs) {
         PyErr_Format(PyExc_TypeError, "%U() takes %d arguments (%U), got %zd", f->name, f->inputs, f->names, count);
@@ -192,7 +192,11 @@ static int sort_arguments(Fn *f, Obj *const *args, Ssize count, Obj *keywords, O
         all[i] = args[count + k];
     }
     for (int i = 0; i < f->inputs; i++) {
-        if (all[i] || (all[i] = f->port[i]->dflt)) continue;
+        if (all[i]) continue;
+        if ((all[i] = f->port[i]->dflt)) { /* held: another thread may give another default meanwhile */
+            c->held[c->held_count++] = new_ref(all[i]);
+            continue;
+        }
         PyErr_Format(PyExc_TypeError, "%U() is missing argument %d (%S); its arguments are: %U", f->name, i + 1,
                      f->port[i]->name, f->names);
         return -1;
@@ -457,7 +461,7 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
     Fn *f = (Fn *)self;
     Ssize count = (Ssize)(flagged & ~VECTORCALL_OFFSET);
     int buffers = f->inputs + f->cells + f->consts + f->outs + f->spaces;
-    size_t words = (size_t)buffers + f->env_size + 4 * f->inputs + f->cells + f->outs;
+    size_t words = (size_t)buffers + f->env_size + 5 * f->inputs + f->cells + f->outs;
     char room[ROOM_ON_STACK] __attribute__((aligned(16)));
     char *block = words * 8 <= sizeof room ? room : PyMem_Malloc(words * 8);
     if (!block) return PyErr_NoMemory();
@@ -466,14 +470,14 @@ static Obj *call(Obj *self, Obj *const *args, size_t flagged, Obj *keywords)
     int64_t *env = (int64_t *)(buf + buffers);
     Obj **all = (Obj **)(env + f->env_size), *box = NULL, *answer = NULL, *const *given = args;
     Call c = {.held = all + f->inputs};
-    c.result = c.held + f->inputs + f->cells;
+    c.result = c.held + 2 * f->inputs + f->cells; /* of an argument a default and what it was converted to */
     tg_status st; /* field by field: for `= {0}` gcc takes `rep stos`, which needs forty cycles to begin */
     st.code = st.op = st.v[0] = st.v[1] = st.v[2] = st.v[3] = st.loop = st.step = st.steps = 0;
     st.poll = NULL, st.timers = NULL, st.who = NULL, st.stop = 0;
     if (f->timers != None) st.timers = (int64_t *)((Array *)f->timers)->data;
 
     if (keywords || count != f->inputs) {
-        int failed = sort_arguments(f, args, count, keywords, all);
+        int failed = sort_arguments(f, args, count, keywords, all, &c);
         if (failed == ASKS_SUBSET) answer = call_method(self, "_with_subset", args, flagged, keywords);
         if (failed) goto done;
         args = all;

@@ -279,8 +279,8 @@ def _outs(signature: Signature) -> tuple:
 
 
 def _axes(order: Sequence[int] | None) -> str | None:
-    """The axes of a result in the order of memory, as letters."""
-    return None if order is None else "".join([chr(ord("a") + d) for d in order])
+    """The axes of a result in the order of memory, a character of ASCII each: C reads bytes."""
+    return None if order is None else "".join([chr(ord("0") + d) for d in order])
 
 
 # -- what stands in where nothing better is given ----------------------------------------------------

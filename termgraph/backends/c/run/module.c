@@ -27,7 +27,7 @@ static int fill_out(Out *o, Obj *tuple) /* (dtype, rank, env, scalar, cell, mode
     if (!PyArg_ParseTuple(tuple, "Oiiiiiinz", &descr, &o->nd, &o->env, &o->scalar, &o->cell, &o->mode, &o->donor, &o->item, &order))
         return -1;
     o->turned = order != NULL;
-    for (int k = 0; order && k < o->nd; k++) o->order[k] = order[k] - 'a';
+    for (int k = 0; order && k < o->nd; k++) o->order[k] = order[k] - '0';
     o->descr = (Descr *)new_ref(descr);
     o->make_scalar = (Obj * (*)(Type *, Ssize)) PyType_GetSlot(o->descr->scalar, TP_ALLOC);
     return o->make_scalar ? 0 : -1;
@@ -152,6 +152,28 @@ static int set_timers(Obj *self, Obj *value, void *unused)
     drop(old);
     return 0;
 }
+static Obj *get_defaults(Obj *self, void *unused)
+{
+    Fn *f = (Fn *)self;
+    Obj *tuple = PyTuple_New(f->inputs);
+    for (int i = 0; tuple && i < f->inputs; i++) PyTuple_SetItem(tuple, i, new_ref(f->port[i]->dflt ? f->port[i]->dflt : None));
+    return tuple;
+}
+static int set_defaults(Obj *self, Obj *value, void *unused) /* only of arguments that have one */
+{
+    Fn *f = (Fn *)self;
+    if (!value || PyTuple_Size(value) != f->inputs) {
+        PyErr_SetString(PyExc_TypeError, "argument_defaults is a tuple with one value per argument");
+        return -1;
+    }
+    for (int i = 0; i < f->inputs; i++) {
+        Obj *old = f->port[i]->dflt;
+        if (!old) continue;
+        f->port[i]->dflt = new_ref(PyTuple_GetItem(value, i));
+        drop(old);
+    }
+    return 0;
+}
 static Obj *get_cells(Obj *self, void *unused)
 {
     Fn *f = (Fn *)self;
@@ -161,6 +183,7 @@ static Obj *get_cells(Obj *self, void *unused)
 }
 static GetSet fn_getset[] = {
     {"timers", get_timers, set_timers, "int64 array that the program adds its timings to, or None."},
+    {"argument_defaults", get_defaults, set_defaults, "What arguments are that a call leaves out; None for those that it cannot."},
     {"cells", get_cells, NULL, "The cells it uses: first those it updates."},
     {0}};
 static Member fn_members[] = {

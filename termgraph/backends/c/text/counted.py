@@ -21,7 +21,7 @@ def _of_all(name: str, what: str, start: str, step: str) -> str:
 /* {what} */
 static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
 {{
-    int64_t at[32] = {{0}}, found = {start};
+    int64_t at[64] = {{0}}, found = {start};
     const int64_t *steps = lengths + ndim, n = lengths[ndim - 1], by = steps[ndim - 1];
     for (int d = 0; d < ndim; d++) if (lengths[d] == 0) return found;
     for (;;) {{
