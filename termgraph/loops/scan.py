@@ -99,7 +99,7 @@ def run_scan(
     for _ in range(1 + len(outs)):
         call = _Call(seqs, outs)
         returned = call_step(fn, (*call.arguments(), *given), {}, "scan")
-        values, updates, stop = sort_returned(fn, returned, len(outs) if outputs_info is not None else None)
+        values, updates, stop = sort_returned(fn, returned, len(outs) or None)
         outs = outs or [OutputInfo.unfed(i) for i in range(len(values))]
         fed = call.take(values, outs)
         changed = [c.adapt() for c in fed]

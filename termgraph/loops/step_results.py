@@ -37,6 +37,8 @@ def sort_returned(fn: Callable, returned: Any, expected: int | None) -> tuple[li
             outputs, updates = returned
         elif _is_updates(returned[0]):
             updates, outputs = returned
+        elif isinstance(returned[1], (list, tuple)) and not returned[1]:  # no updates
+            outputs = returned[0]
     values = _outputs(fn, outputs)
     if expected is not None and len(values) != expected:
         raise ValueError(

@@ -256,3 +256,19 @@ def test_rows_of_a_wider_matrix_go_to_blas_as_they_are():
     assert left.kinds == (4, 0) and right.kinds == (4, 0) and right.turned
     code = f.__dict__["_programs"].make([left, right])[0]
     assert "tg_gemm_d" in code.source and not code.lowered.statements.temps
+
+
+def test_a_dropped_axis_whose_length_is_not_known():
+    """The values of `x[None]` lose an axis that is 1 only when the function runs: compiling was a ValueError."""
+    x, y, z = T.dmatrix("x"), T.dtensor3("y"), T.dtensor4("z")
+    a, b = np.arange(12.0).reshape(3, 4), -np.arange(12.0).reshape(1, 3, 4)
+    for linker in ("c", "py"):
+        mode = tg.Mode(linker=linker)
+        np.testing.assert_array_equal(tg.function([x, y], T.set_subtensor(x[None], y), mode=mode)(a, b), b[0])
+        np.testing.assert_array_equal(tg.function([x, y], T.inc_subtensor(x[None], y), mode=mode)(a, b), a + b[0])
+        into = tg.function([y, z], T.set_subtensor(y[None, :, 1], z[:, :, 0]), mode=mode)
+        expected = b.copy()
+        expected[:, 1] = 7.0
+        np.testing.assert_array_equal(into(b, np.full((1, 1, 2, 4), 7.0)), expected)
+        with pytest.raises(ValueError):
+            tg.function([x, y], T.set_subtensor(x[None], y), mode=mode)(a, np.concatenate([b, b]))

@@ -381,3 +381,22 @@ def test_debug_mode_takes_loops():
     _, checked = traced_loop("DEBUG_MODE")
     for got, want in zip(checked, traced_loop("None")[1]):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_outputs_and_updates_that_are_empty():
+    """`outputs_info=[]` describes nothing, and `()` in the place of updates is none: Theano's programs write both."""
+    x = T.dvector("x")
+    doubled, _ = tg.scan(lambda item: item * 2, x, [], [])
+    np.testing.assert_array_equal(tg.function([x], doubled)([1.0, 2.0]), [2, 4])
+    state = tg.shared(1.0, "state")
+    _, updates = tg.scan(lambda: {state: 2 * state}, [], [], [], n_steps=3)
+    tg.function([], [], updates=updates)()
+    assert state.get_value() == 8
+    for step in (
+        lambda total: ([total + 1], (), tg.until(total > 1)),
+        lambda total: ([total + 1], [], tg.until(total > 1)),
+    ):
+        sums, _ = tg.scan(step, outputs_info=[0.0], n_steps=9)
+        np.testing.assert_array_equal(tg.function([], sums)(), [1, 2, 3])
+    with pytest.raises(ValueError, match="describes 1"):
+        tg.scan(lambda total: [total, total], outputs_info=[0.0], n_steps=2)

@@ -41,7 +41,8 @@ def _of(t: AnyTerm, known: dict[Any, Order]) -> Order:
         return plain
     below = known[t.args[0]]
     if t.op.family is dimshuffle:
-        return tuple([t.op.params["order"].index(d) for d in below])
+        order = t.op.params["order"]
+        return tuple([order.index(d) for d in below if d in order])  # a dropped axis is 1 at run time
     if t.op.family.name == "subtensor":
         return below if set(below) == set(plain) and t.args[0].type.ndim == t.type.ndim else plain
     if t.op.kind != "elementwise":
