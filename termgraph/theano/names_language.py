@@ -102,6 +102,8 @@ LANGUAGE: dict[str, str] = {
         {_BASIC}
         as: tensor.extra_ops tensor.sort tensor.subtensor
         language: TensorConstantSignature
+        classes: Shape
+        kinds: NoneConst
         linear: lstsq
     """,
     "tensor.basic": _BASIC,

@@ -21,6 +21,7 @@ def test_names():
     assert exc_message(ValueError("why")) == "why" and BytesIO(b"x").read() == b"x"
     assert local_bitwidth() == python_int_bitwidth() == 64
     assert T.verify_grad.E_grad is GradientError
+    assert T.NoneConst.data is None and T.Shape is not None
 
 
 def test_known_gradients_that_do_not_exist():
