@@ -1,7 +1,8 @@
 """Pooling and its gradient on planes of 7x7 to 112x112: maxima and means, with and without a border of padding.
 
 Random numbers; about as many of them whatever the planes' size. A gradient gets what a training step has by then: the
-images and the pooled ones, PyTorch and C the places of the maxima. `handc` writes windows without padding out.
+images and the pooled ones, PyTorch and C the places of the maxima. Finding these is no part of it, and for C none of
+"forward": "both" is a forward pass and the gradient after it. `handc` writes windows without padding out.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +53,7 @@ def cases(quick: bool) -> list[Case]:
         for kind, windows in WINDOWS.items()
         for k, s, p in windows
         for n, planes in sizes.items()
-        for what in ("forward", "gradient")
+        for what in ("forward", "gradient", *(["both"] if kind == "max" else []))
     ]
 
 
@@ -70,6 +71,10 @@ def torch_side(who: str, pool: list[Any], what: str) -> Statement:
     if one.kind == "max":
         _, at = aten.max_pool2d_with_indices(x, k, s, p)
         back = lambda: aten.max_pool2d_with_indices_backward(g, x, k, s, p, [1, 1], False, at)  # noqa: E731
+        if what == "both":
+            find = lambda: aten.max_pool2d_with_indices(x, k, s, p)[1]  # noqa: E731
+            back = lambda at: aten.max_pool2d_with_indices_backward(g, x, k, s, p, [1, 1], False, at)  # noqa: E731
+            return Statement("back(find())", find=find, back=back)
         return Statement("f()", f=back if what == "gradient" else lambda: aten.max_pool2d_with_indices(x, k, s, p)[0])
     if what == "gradient":
         return Statement("f()", f=lambda: aten.avg_pool2d_backward(g, x, k, s, p, False, False, None))
@@ -89,6 +94,13 @@ def handc_side(who: str, pool: list[Any], what: str) -> Statement:
     at, out = np.empty(g.shape, "int32"), np.empty_like(g if what == "forward" else x)
     lengths = [ctypes.c_int64(v) for v in (one.planes, one.n, one.places())]
     window = f"{one.dtype}_{one.k}_{one.s}"
+    if what == "both":
+        y = np.empty_like(g)
+        first = [*map(native.pointer, (x, y, at)), *lengths]
+        then = [*map(native.pointer, (out, g, at)), *lengths]
+        most, find, back = lib[f"max_{window}"], lib[f"places_{window}"], lib[f"max_back_{one.dtype}"]
+        run = lambda: (most(*first), find(*first), back(*then))  # noqa: E731
+        return Statement("(run(), kept[0])[1]", run=run, kept=(out, x, g, at, y))
     if what == "forward":
         f, words = lib[f"{one.kind}_{window}"], [*map(native.pointer, (x, out, at)), *lengths]
     else:
@@ -115,6 +127,8 @@ def termgraph_side(who: str, pool: list[Any], what: str) -> Statement:
         return Statement("f(x)", f=tg.function([x], y), x=values["x"])
     if one.kind != "max":
         return Statement("f(g)", f=tg.function([g], tg.Lop(y, [x], g)[0]), g=values["g"])
+    if what == "both":
+        return Statement("f(*v)[1]", f=tg.function([x, g], [y, tg.Lop(y, [x], g)[0]]), v=[values["x"], values["g"]])
     z = T.tensor("z", dtype=one.dtype, shape=values["g"].shape)
     f = tg.function([x, z, g], pool_max_grad(x, z, g, size=k, stride=s, pad=p, ignore_border=True))
     return Statement("f(*v)", f=f, v=[values["x"], tg.function([x], y)(values["x"]), values["g"]])
