@@ -133,6 +133,8 @@ def ranges(x: Float, y: Float, z: Float, w: Float):
     yield rule("root_more_scaled", sqrt(sqr(x[nonzero]) + y), abs_(x) * sqrt(1 + (y / x) / x), assumes=FORMS)
     yield rule("root_more",       sqrt(sqr(x) + y[nonnegative]), hypot(x, sqrt(y)), assumes=FORMS)
     yield rule("hypot_scaled",    sqrt(x[nonnegative] * sqr(y)), sqrt(x) * abs_(y), assumes=FORMS)
+    yield rule("root_of_product", sqrt(x[nonnegative] * y[nonnegative]), sqrt(x) * sqrt(y), assumes=FORMS)
+    yield rule("over_squares",    z / (sqr(x) + sqr(y)),      (z / hypot(x, y)) / hypot(x, y),          assumes=FORMS)
     yield rule("one_over_ratio",  x / (x + y),                1 / (1 + y / x),                          assumes=FORMS)
     yield rule("ratio_of_sums",   (x + y) / z,                x / z + y / z,                            assumes=FORMS)
     yield rule("ratio_of_differences", (x - y) / z,           x / z - y / z,                            assumes=FORMS)

@@ -149,7 +149,7 @@ def _look(island: Island, rewriting: Tidy, rng: np.random.Generator) -> Part | N
 
 
 def _back(island: Island, new: AnyTerm, forms: Sequence[Any]) -> Any:
-    """The new form in terms of the graph; None for one that asks for the length of a stand-in."""
+    """The new form in terms of the graph; None for one that is not element by element, or of another type."""
     if any(t.args and t.op.kind != "elementwise" for t in children_first([new, *forms])):
         return None
     made = island.back(new)

@@ -117,7 +117,7 @@ def _within(low: float, high: float, stated: tuple[float, float] | None) -> tupl
 
 def _stand_in(t: AnyTerm, number: int, limits: tuple[float, float]) -> Any:
     """An operand by itself, of which the facts are known that follow from its range."""
-    plain = Input(f"v{number}", TensorType.of(t.type.dtype, (None,)))
+    plain = Input(f"v{number}", TensorType.of(t.type.dtype, ()))
     low, high = limits
     said = ["finite"]
     said += ["positive"] if low > 0 else ["nonnegative"] if low >= 0 else []
