@@ -59,6 +59,7 @@ DOMAINS = {
         (
             Search("+ - * / neg", 5, {"numbers": (0, 1, -1)}),
             Search("* / neg", 5, TWO | {"facts": "nonzero finite"}),
+            Search("abs sign * neg", 4, ONE),
             Search("abs sign * neg", 4, ONE | {"facts": "nonnegative"}),
             Search("abs sign * neg", 4, ONE | {"facts": "nonpositive"}),
             Search("abs sign * neg", 4, ONE | {"facts": "positive negative"}),

@@ -24,6 +24,7 @@ from termgraph.rules.discovery.points import (
 )
 from termgraph.rules.discovery.vocabulary import vocabulary, words
 from termgraph.rules.words import ASSUMPTIONS
+from termgraph.terms import facts
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.linalg import dot
 
@@ -95,6 +96,33 @@ def test_whole_numbers_that_do_not_wrap_around():
     conditions = {r.before: r.conditions() for r in found}
     assert {"nonzero(x)", "no_overflow(x * y)"} <= set(conditions["x * y // x"])
     assert tg.rules.prove(found.rules, samples=8).ok
+
+
+def test_what_holds_of_all_operators_of_a_class_is_one_rule_about_them(tmp_path):
+    """Without the rules that say so nothing knows that `abs(-x)` is `abs(x)`: declared is only that `abs` is even."""
+    topics = ["algebra", "negation"]
+    found = db.discover("abs sign neg", 3, variables=1, numbers=(), without=topics)
+    conditions = {f"{r.before} -> {r.after}": r.conditions() for r in found}
+    assert "even(f)" in conditions["f(-x) -> f(x)"] and "projection(f)" in conditions["f(f(x)) -> f(x)"]
+    assert any("odd(f)" in goals for goals in conditions.values())
+    assert not [said for said in conditions if "abs" in said or "sign" in said]  # these would say less
+    assert tg.rules.prove(found.rules, samples=8).ok
+    path = tmp_path / "about_classes.py"
+    path.write_text(found.text("about_classes"), encoding="utf-8")
+    names = db.load(path)
+    try:
+        assert sorted(map(str, (db.find_rule(n).goals for n in names))) == sorted(str(r.goals) for r in found)
+    finally:
+        authoring.forget(names)
+
+
+def test_a_class_of_which_one_operator_differs_gets_no_rule():
+    facts.even.add(ew.exp)  # it is not
+    try:
+        found = db.discover("abs neg", 3, variables=1, numbers=(), without=["algebra", "negation"])
+    finally:
+        facts.even.remove(ew.exp)
+    assert "abs(-x) -> abs(x)" in said(found) and "f(-x) -> f(x)" not in said(found)
 
 
 def test_what_arithmetic_alone_says_is_no_news_of_a_function():

@@ -1,7 +1,7 @@
 """Whether arithmetic alone makes two terms equal, whatever the functions in them are: such pairs say nothing of these.
 
 Terms are compared as fractions of polynomials of what is not arithmetic in them, by values in a field of integers. Of a
-function it is known there that equal operands give equal values, and whether it is odd or even.
+function it is known there that equal operands give equal values, and of some that they are odd or even.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from termgraph.rules.discovery.vocabulary import Vocabulary
 from termgraph.terms import facts
 from termgraph.terms.dtypes import kind_of
-from termgraph.terms.op import CONST, OPS
+from termgraph.terms.op import CONST, OPS, Op
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ _STEPS: dict[str, Callable[..., int]] = {
 
 
 class Arithmetic:
-    """Values of terms in a field, in which what is not arithmetic has a value drawn at random."""
+    """Values of terms in a field, in which what is not arithmetic has a value drawn at random.
 
-    def __init__(self, seed: int = 0) -> None:
+    `signs` tells of which functions that are declared odd or even this counts as known: without a rule that says so,
+    `abs(-x)` and `abs(x)` are no more equal by arithmetic than `exp(log(x))` and `x`.
+    """
+
+    def __init__(self, seed: int = 0, signs: Callable[[Op], bool] = lambda op: True) -> None:
+        self._signs = signs
         self._random = Random(seed)
         self._values: dict[Any, int | None] = {}
         self._applied: dict[tuple[Any, ...], int] = {}  # values of functions, by their operands' values
@@ -64,7 +69,7 @@ class Arithmetic:
     def _function(self, t: Any, operands: list[Any]) -> int:
         """The value of what is no arithmetic: any number, but always the same of the same operands."""
         above = len(operands) == 1 and operands[0] > _PRIME // 2
-        odd, even = above and t.op in facts.odd, above and t.op in facts.even
+        odd, even = (above and t.op in declared and self._signs(t.op) for declared in (facts.odd, facts.even))
         if odd or even:
             operands = [_PRIME - operands[0]]
         value = self._applied.setdefault((t.op, t.type, *operands), self._random.randrange(1, _PRIME))

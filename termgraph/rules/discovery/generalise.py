@@ -14,16 +14,17 @@ from termgraph.rules.checking.prover import prove_rule
 from termgraph.rules.checking.verdict import ACCURATE, Verdict
 from termgraph.rules.definition import Rule, finish
 from termgraph.rules.discovery.known import cost_of_term
+from termgraph.rules.discovery.operators import classes, exchanged, preorder
 from termgraph.rules.discovery.vocabulary import NO_OVERFLOW, Vocabulary, input_of
 from termgraph.rules.discovery.widening import Widening
 from termgraph.rules.facts import FACTS
 from termgraph.rules.goals import GoalCall
-from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, param
+from termgraph.rules.kinds import Bool, Float, Guard, Inexact, Integer, Kind, Matrix, Real, Vector, head, param
 from termgraph.rules.pattern import Pattern
 from termgraph.rules.words import ASSUMPTIONS
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import RuleError
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Const, Lit, Term, mk
 from termgraph.terms.traverse import children_first
 
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 _PREFERRED = ("plus_zero", "reassoc", "signed_zero", "domain", "finite", "nonzero", "overflow")
 _WEAKER = {"positive": ("nonzero", "nonnegative"), "negative": ("nonzero", "nonpositive")}
 _FEW, _MANY = 6, 24  # terms that the prover tries
+_ROUNDS = (_FEW, _FEW, _MANY, _MANY)
 _ROUNDING = frozenset(("domain", "plus_zero", "reassoc"))  # what is assumed of most rules about functions
+_OF_CLASSES = frozenset(("plus_zero", "reassoc", "signed_zero"))  # what some operators of a class may need, others not
+_HEAD = Var("f")
 TOPIC = "found"
 
 
@@ -88,7 +92,7 @@ def _places(t: AnyTerm, names: Sequence[str]) -> list[int]:
 def _heads(t: AnyTerm, names: Sequence[str]) -> list[int]:
     """Where a term's operators stand in a list, those outside before those inside, from left to right."""
     places = {name: i for i, name in enumerate(names)}
-    return [places.get(s.op.name, -1) for s in _preorder(t) if s.args]
+    return [places.get(s.op.name, -1) for s in preorder(t) if s.args]
 
 
 def _inputs(t: AnyTerm) -> set[Any]:
@@ -112,6 +116,7 @@ class Generaliser:
             some = False
             for found in self._widest_first(before, after, open_axis):
                 some = True
+                yield from self._of_classes(found)
                 yield found
             if some:
                 return
@@ -133,6 +138,29 @@ class Generaliser:
         found = self._finding(before, after, open_axis)
         if found is not None:
             yield found
+
+    def _of_classes(self, found: Finding) -> Iterator[Finding]:
+        """The rule for all operators that share a property with one of its functions, if it holds of each of them."""
+        sides = found.rule.lhs, found.rule.rhs
+        for op, relation in classes(sides[0]):
+            if not any(self._same_values(*sides, op, other) for (other,) in relation.rows() if other is not op):
+                continue  # the prover would find that out, too, but takes longer
+            left, right = (exchanged(s, op, _HEAD) for s in sides)
+            goals = (*found.rule.goals, GoalCall(relation, (Pattern(_HEAD),)))
+            for kinds in self._kinds(open_axis=False, wraps=False):
+                made = self._trusting(left, right, {**kinds, _HEAD: head}, goals)
+                if made is not None and made.rule.assumes <= found.rule.assumes | _OF_CLASSES:
+                    yield made
+                    break
+
+    def _same_values(self, left: PatternTerm, right: PatternTerm, op: Op, other: Op) -> bool:
+        """Whether two equal terms are so with another operator, as far as a few numbers tell."""
+        inputs = {v: t for t, v in self.plain.items()}
+        try:
+            one, two = (self.ground(exchanged(s, op, other), inputs) for s in (left, right))
+            return self.widening.agree(one, two, {})
+        except (TypeError, ValueError):  # it is not for operands of this dtype
+            return False
 
     def _finding(self, before: AnyTerm, after: AnyTerm, open_axis: bool) -> Finding | None:
         left, right = (self._pattern(t, open_axis) for t in (before, after))
@@ -156,7 +184,7 @@ class Generaliser:
     # ------------------------------------------------------------------ guards and goals
     def _proved(self, left: PatternTerm, right: PatternTerm, open_axis: bool) -> Finding | None:
         last = None
-        wraps = NO_OVERFLOW in self.vocabulary.facts and any(map(_may_wrap, (*_preorder(left), *_preorder(right))))
+        wraps = NO_OVERFLOW in self.vocabulary.facts and any(map(_may_wrap, (*preorder(left), *preorder(right))))
         for kinds in self._kinds(open_axis, wraps):
             found = self._with_facts(left, right, kinds)
             if found is not None and "overflow" not in found.rule.assumes:
@@ -188,7 +216,7 @@ class Generaliser:
             v: [f for f in self.vocabulary.facts if f != NO_OVERFLOW] for v in self.names.values() if v in _free(left)
         }
         if NO_OVERFLOW in self.vocabulary.facts:
-            goals |= {s: [NO_OVERFLOW] for s in dict.fromkeys([*_preorder(left), *_preorder(right)]) if _may_wrap(s)}
+            goals |= {s: [NO_OVERFLOW] for s in dict.fromkeys([*preorder(left), *preorder(right)]) if _may_wrap(s)}
         if not self.vocabulary.facts:
             return self._assuming(left, right, kinds, goals)
         found = self._assuming(left, right, kinds, goals, (_FEW, _FEW))
@@ -229,11 +257,21 @@ class Generaliser:
         right: PatternTerm,
         kinds: dict[Any, Any],
         goals: dict[Any, list[str]],
-        rounds: Sequence[int] = (_FEW, _FEW, _MANY, _MANY),
+        rounds: Sequence[int] = _ROUNDS,
     ) -> Finding | None:
-        """With the assumptions that the prover asks for, if there are such: what holds for few samples is tried with
-        the most, which are the last of the `rounds`."""
+        """With the assumptions that the prover asks for, if there are such."""
         calls = tuple([GoalCall(FACTS[name], (Pattern(v),)) for v, names in goals.items() for name in names])
+        return self._trusting(left, right, kinds, calls, rounds)
+
+    def _trusting(
+        self,
+        left: PatternTerm,
+        right: PatternTerm,
+        kinds: dict[Any, Any],
+        calls: tuple[GoalCall, ...],
+        rounds: Sequence[int] = _ROUNDS,
+    ) -> Finding | None:
+        """The rule with these goals: what holds for few samples is tried with the most, the last of the `rounds`."""
         assumes: frozenset[str] = frozenset()
         waiting = list(rounds)
         while waiting:
@@ -269,7 +307,7 @@ class Generaliser:
             return None
 
     def _name(self, left: PatternTerm) -> str:
-        names = [s.op.name for s in _preorder(left)]
+        names = [str(_HEAD.token) if s.op is _HEAD else s.op.name for s in preorder(left)]
         short = base = "_".join([n.removeprefix("true_").removeprefix("logical_") for n in names[:4]])
         number = 2
         while short in self.used:
@@ -336,13 +374,6 @@ def _has_axis(t: AnyTerm) -> bool:
 
 def _free(pattern: PatternTerm) -> frozenset[Any]:
     return frozenset((pattern,)) if isinstance(pattern, Var) else getattr(pattern, "lvars", frozenset())
-
-
-def _preorder(pattern: PatternTerm) -> Iterator[Any]:
-    if pattern.__class__ is Term:
-        yield pattern
-        for a in pattern.args:
-            yield from _preorder(a)
 
 
 __all__ = ["ACCURATE", "TOPIC", "Finding", "Generaliser", "chosen_assumptions", "oriented"]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from termgraph.rules.checking.report import Table
 from termgraph.rules.definition import Rule
 from termgraph.rules.discovery.generalise import TOPIC, Finding
+from termgraph.rules.discovery.operators import about_operators
 from termgraph.rules.discovery.vocabulary import Vocabulary
 from termgraph.rules.goals import KINDS
-from termgraph.rules.kinds import Guard
+from termgraph.rules.kinds import Guard, head
 from termgraph.rules.text import pattern_text
 from termgraph.terms.op import OPS, Op, is_var
 from termgraph.terms.term import Term
@@ -90,7 +91,8 @@ def _words_of(rules: list[Rule]) -> set[str]:
     goals = {str(g.goal.name) for r in rules for g in r.goals}
     guards = {name for r in rules for g in r.guards.values() for name in repr(g).split(" & ")}
     open_parameters = any(v.token in _PARAMETERS for r in rules for v in _variables(r))
-    return {"rule", "ruleset", *goals, *guards, *(["param"] if open_parameters else [])}
+    kinds = [*(["param"] if open_parameters else []), *(["head"] if any(map(about_operators, rules)) else [])]
+    return {"rule", "ruleset", *goals, *guards, *kinds}
 
 
 def _variables(r: Rule) -> list[Any]:
@@ -102,9 +104,13 @@ def _signature(r: Rule) -> str:
     parts = []
     for v in _variables(r):
         guard: Guard | None = r.guards.get(v)
-        kind = repr(guard) if guard is not None else "param" if v.token in _PARAMETERS else ""
+        kind = repr(guard) if guard is not None else "param" if v.token in _PARAMETERS else _head(r, v)
         parts.append(f"{v.token}: {kind}" if kind else str(v.token))
     return ", ".join(parts)
+
+
+def _head(r: Rule, v: Any) -> str:
+    return head.name if r.kinds.get(v) is head else ""
 
 
 def _line(r: Rule) -> str:
@@ -134,7 +140,7 @@ def _ops_of(r: Rule) -> set[Op]:
     while stack:
         p = stack.pop()
         if p.__class__ is Term:
-            if p.op.name in called:
+            if isinstance(p.op, Op) and p.op.name in called:
                 out.add(OPS[p.op.name])
             stack.extend(p.args)
     return out

@@ -18,6 +18,7 @@ from termgraph.rules.definition import Rule
 from termgraph.rules.discovery.algebra import Arithmetic, only_arithmetic
 from termgraph.rules.discovery.generalise import Finding, Generaliser, oriented
 from termgraph.rules.discovery.known import Known, cost_of_term
+from termgraph.rules.discovery.operators import about_operators
 from termgraph.rules.discovery.points import (
     DIFFERENT,
     EQUAL,
@@ -29,9 +30,10 @@ from termgraph.rules.discovery.points import (
     same_everywhere,
 )
 from termgraph.rules.discovery.report import Discovery
-from termgraph.rules.discovery.vocabulary import Vocabulary, Word, vocabulary
-from termgraph.terms.op import CONST
-from termgraph.terms.term import Const
+from termgraph.rules.discovery.vocabulary import Vocabulary, Word, input_of, vocabulary
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.ops.elementwise import neg
+from termgraph.terms.term import Const, mk
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class _Search:
         self.corpus, self.both_ways = corpus, both_ways
         self.points = Points(words)
         self.generaliser = Generaliser(words)
-        self.arithmetic = None if only_arithmetic(words) else Arithmetic()
+        self.arithmetic = None if only_arithmetic(words) else Arithmetic(signs=self._sign_is_known)
         self.levels: list[list[_Entry]] = [[], []]
         self.classes: dict[tuple[Any, ...], list[_Entry]] = {}
         self.seen: set[Any] = set()
@@ -165,6 +167,12 @@ class _Search:
         found = self.arithmetic.joins(term, equal) or self.arithmetic.joins(*forms)
         self.out.arithmetic += found
         return found
+
+    def _sign_is_known(self, op: Op) -> bool:
+        """Whether the rules in use take a sign out of an odd or even function."""
+        x = input_of(self.words.leaves[0])
+        plain, turned = mk(op, (x,)), mk(op, (mk(neg, (x,)),))
+        return self.known.joins(turned, plain) or self.known.joins(turned, mk(neg, (plain,)))
 
     def _number(self, term: AnyTerm, number: float) -> Any:
         """The number that a term always is; numbers that are not in the vocabulary are no right sides."""
@@ -274,13 +282,13 @@ class _Search:
                 self.out.stopped = "; ".join(filter(None, (self.out.stopped, left_over)))
                 break
             self.known.remove(found.rule)
-            if self._joined_anyhow(*self._sides(found.rule)):
+            if self._follows(found.rule):
                 left_out.append(found)
             else:
                 self.known.add(found.rule)
         # What followed from a rule that was left out later on may be too far from what is left.
         for found in reversed(left_out):
-            if not self._joined_anyhow(*self._sides(found.rule)):
+            if not self._follows(found.rule):
                 self.known.add(found.rule)
                 left_out.remove(found)
         self.out.findings = [f for f in self.out.findings if f not in left_out]
@@ -291,10 +299,13 @@ class _Search:
         """Whether two terms are equal by the rules in use, read in both directions."""
         return self.known.joins(a, b) or self.known.saturates(a, b, self.both_ways)
 
-    def _sides(self, rule: Rule) -> tuple[Any, Any]:
-        """Both sides of a rule about the inputs themselves."""
+    def _follows(self, rule: Rule) -> bool:
+        """Whether the rules in use say the same, for each operator that it is about."""
         back = {v: t for t, v in self.generaliser.names.items()}
-        return self.generaliser.ground(rule.lhs, back), self.generaliser.ground(rule.rhs, back)
+        sides = (
+            [(i.lhs, i.rhs) for i in rule.instances() if i.main] if about_operators(rule) else [(rule.lhs, rule.rhs)]
+        )
+        return all(self._joined_anyhow(*[self.generaliser.ground(s, back) for s in pair]) for pair in sides)
 
     def _rank(self) -> None:
         """How often each rule fires on the corpus; without one, on the terms that were enumerated."""
