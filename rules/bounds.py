@@ -59,6 +59,8 @@ def bounds(x, y, t: Real, u: Real, v: Real, w: Float, q: Float, j: Uniform, k: U
                                  one_increasing(xs, f, ys), each_once(xs), assumes=["domain", "reassoc"])
     yield rule("max_plus_min",   maximum(w, q) + minimum(w, q),                  w + q,
                                  assumes=["finite", "signed_zero"])
+    yield rule("max_minus_min",  maximum(w, q) - minimum(w, q),                  abs_(w - q), assumes=["signed_zero"])
+    yield rule("min_minus_max",  minimum(w, q) - maximum(w, q),                  -abs_(w - q), assumes=["signed_zero"])
 
     # clip(x, low, high) is minimum(maximum(x, low), high)
     yield rule("clip_same",      clip(u[finite], x[finite], x),                  x, assumes=["signed_zero"])

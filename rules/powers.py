@@ -3,7 +3,7 @@
 from termgraph.rulelib._goals_powers import in_front
 from termgraph.rules import Float, Inexact, Real, finite, nonzero, rule, ruleset, this
 from termgraph.rules.constant_guards import Count, Even, Odd, Whole, exceeds
-from termgraph.terms.ops.elementwise import abs_, reciprocal, sqr, sqrt
+from termgraph.terms.ops.elementwise import abs_, hypot, reciprocal, sqr, sqrt
 
 ROUNDS = ["reassoc"]
 
@@ -34,6 +34,7 @@ def powers(x, u: Real, v: Inexact, w: Float, j: Count, k: Count, m: Whole, n: Wh
     yield rule("sqr_abs",        sqr(abs_(u)),               sqr(u))
     yield rule("even_abs",       abs_(w) ** e,               w ** e, assumes=["reassoc"])
     yield rule("abs_sqr",        abs_(sqr(w)),               sqr(w))
+    yield rule("hypot_zero",     hypot(w, 0),                abs_(w))
 
 
 @ruleset("specialize")

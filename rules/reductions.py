@@ -36,6 +36,8 @@ from termgraph.terms.ops.sorting import argsort, sort
 
 ROUNDS = ["reassoc"]
 
+AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
+
 
 @ruleset("canonicalize")
 def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p: Bool, f: head, k: head,
@@ -45,12 +47,12 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
     # nothing to reduce
     yield rule("fold_nothing",   h(x, axis=(), dtype=d),                         cast(x, dtype=d),
-                                 assumes=["signed_zero"])
-    yield rule("extreme_nothing", e(x, axis=()),                                 x)
-    yield rule("truth_nothing",  l(x, axis=()),                                  neq(x, 0))
-    yield rule("logsumexp_nothing", logsumexp(w, axis=()),                       w, assumes=["signed_zero"])
+                                 assumes=["signed_zero"], tags=AGAIN)
+    yield rule("extreme_nothing", e(x, axis=()),                                 x, tags=AGAIN)
+    yield rule("truth_nothing",  l(x, axis=()),                                  neq(x, 0), tags=AGAIN)
+    yield rule("logsumexp_nothing", logsumexp(w, axis=()),                       w, assumes=["signed_zero"], tags=AGAIN)
     yield rule("short_axes",     r(x),                                           y,
-                                 without_short_axes(r, x, y))
+                                 without_short_axes(r, x, y), tags=AGAIN)
     yield rule("running_one",    g(x),                                           x,
                                  along_one(g, x))
 

@@ -53,14 +53,15 @@ from termgraph.terms.ops.elementwise import (
 )
 from termgraph.terms.ops.elementwise import switch as switch_
 
+AGAIN = ["specialize"]  # tidies up after the rules of that stage as well
 NAN = ["finite", "signed_zero"]  # maximum and minimum give NaN for any NaN, a choice only for that in the chosen arm
 
 
 @ruleset("canonicalize")
 def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le], g: head[gt, ge]):
-    yield rule("true",           switch_(k[nonzero], x, y),                      x)
-    yield rule("false",          switch_(0, x, y),                               y)
-    yield rule("equal_arms",     switch_(c, x, x),                               x)
+    yield rule("true",           switch_(k[nonzero], x, y),                      x, tags=AGAIN)
+    yield rule("false",          switch_(0, x, y),                               y, tags=AGAIN)
+    yield rule("equal_arms",     switch_(c, x, x),                               x, tags=AGAIN)
     yield rule("not",            switch_(logical_not(c), x, y),                  switch_(c, y, x))
     yield rule("neq_zero",       switch_(neq(c, 0), x, y),                       switch_(c, x, y))
     yield rule("eq_zero",        switch_(eq(c, 0), x, y),                        switch_(c, y, x))
@@ -70,8 +71,8 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le
     yield rule("is_not_condition", switch_(p, 0, 1),                             cast(logical_not(p), dtype=this.dtype))
 
     # choices within choices
-    yield rule("then_same",      switch_(c, switch_(c, x, y), z),                switch_(c, x, z))
-    yield rule("else_same",      switch_(c, x, switch_(c, y, z)),                switch_(c, x, z))
+    yield rule("then_same",      switch_(c, switch_(c, x, y), z),                switch_(c, x, z), tags=AGAIN)
+    yield rule("else_same",      switch_(c, x, switch_(c, y, z)),                switch_(c, x, z), tags=AGAIN)
     yield rule("then_and",       switch_(c, switch_(d, x, y), y),                switch_(logical_and(c, d), x, y))
     yield rule("else_or",        switch_(c, x, switch_(d, x, y)),                switch_(logical_or(c, d), x, y))
     yield rule("then_and_not",   switch_(c, switch_(d, y, x), y),
