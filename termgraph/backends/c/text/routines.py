@@ -379,11 +379,9 @@ def _all_elements(x: _Text) -> None:
 
 
 def _diagonal(x: _Text) -> None:
-    sizes = (x.size("pointers"), x.size("entries"), x.size("n"), x.pointer(x.n.results[0]))
-    name = f"tg_csm_diagonal_{SHORT[x.n.results[0].buf.dtype]}"
-    x.p.add(
-        f"if ({name}({', '.join([*_vectors(x, x.n.reads[:3]), *sizes])})) {x.fail(0, x.size('entries'), BAD_INDEX)}"
-    )
+    sizes, (out,) = map(x.size, ("pointers", "entries", "n")), x.n.results
+    call = f"tg_csm_diagonal_{SHORT[out.buf.dtype]}({', '.join([*_vectors(x, x.n.reads[:3]), *sizes, x.pointer(out)])})"
+    x.p.add(f"if ({call}) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
 def _trsm(x: _Text) -> None:
