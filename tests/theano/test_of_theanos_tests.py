@@ -115,3 +115,12 @@ def test_rules_for_gradients_of_nested_graphs_get_what_theano_gives_them():
         product = theano.OpFromGraph([x, y], [x * y], **options)
         found = theano.function([x, y], theano.grad(product(x, y).sum(), [x, y]), on_unused_input="ignore")
         np.testing.assert_array_equal(found([1.0, 2.0], [3.0, 4.0]), expected)
+
+
+def test_verify_grad_of_what_does_not_depend_on_an_input():
+    """The gradient is zero, and is compared as such: it was said to be missing."""
+    at, rng = [np.array([1.0, 2.0]), np.array([3.0])], np.random.RandomState(0)
+    T.verify_grad(lambda a, b: theano.grad((3 * a).sum(), a), at, rng=rng)
+    T.verify_grad(lambda a, b: T.constant([1.0, 2.0]), at, rng=rng)
+    with pytest.raises(T.verify_grad.E_grad):
+        T.verify_grad(lambda a, b: theano.gradient.disconnected_grad(a), at, rng=rng)
