@@ -16,8 +16,9 @@ class _Held(threading.local):
 
 
 _held = _Held()
-_MANY_OLD = 200_000  # objects, 30 MB of them; what a first compile makes is less
-_unseen, _enough = 0, _MANY_OLD  # how many have aged since all were looked at, and after how many that is done
+_MANY_OLD = 200_000  # objects, 30 MB of them
+_unseen, _enough = 0, _MANY_OLD  # how many may have aged since all were looked at, and after how many that is done
+_left = 0  # how many there were then
 resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
 
 
@@ -30,6 +31,8 @@ def paused_gc() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
+    if _unseen > _enough:
+        _look_at_old()
     _stop()
     _held.here = True
     try:
@@ -59,7 +62,7 @@ def _stop() -> None:
 
 
 def _go_on() -> None:
-    global resting
+    global resting, _unseen
     counts, limits = gc.get_count(), gc.get_threshold()
     aged = counts[0] > limits[0] > 0 and not gc.get_freeze_count()  # who has set 0 wants no collections
     if aged:
@@ -68,18 +71,30 @@ def _go_on() -> None:
     resting = False
     gc.enable()
     if aged:
-        _look_at_old(counts[0] + limits[0] * (counts[1] + limits[1] * counts[2]))
+        _unseen += counts[0] + limits[0] * (counts[1] + limits[1] * counts[2])
 
 
-def _look_at_old(new: int) -> None:
-    """Collects everything when enough has aged: to age it sets the counts to 0 that Python would do so by."""
-    global _unseen, _enough
-    _unseen += new
+def _look_at_old() -> None:
+    """Collects everything if enough has aged: to age it sets the counts to 0 that Python would do so by.
+
+    It is asked when the next work begins: what a compile made and has dropped by then costs a count, not a collection.
+    """
+    global _unseen, _enough, _left
+    if gc.get_freeze_count() or not gc.get_threshold()[0]:
+        return
+    _unseen = _objects() - _left
     if _unseen > _enough:
         gc.collect()
-        gc.freeze()
-        _unseen, _enough = 0, max(_MANY_OLD, gc.get_freeze_count() // 4)  # a quarter, as Python: else time is quadratic
-        gc.unfreeze()
+        _unseen, _left = 0, _objects()
+        _enough = max(_MANY_OLD, _left // 4)  # a quarter, as Python: else time is quadratic
+
+
+def _objects() -> int:
+    """How many the collector knows."""
+    gc.freeze()
+    count = gc.get_freeze_count()
+    gc.unfreeze()
+    return count
 
 
 def _after_fork() -> None:

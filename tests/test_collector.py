@@ -91,6 +91,26 @@ def test_what_aged_without_being_looked_at_is_collected_in_the_end(monkeypatch):
     assert _collector._unseen < 200_000 <= _collector._enough
 
 
+def test_what_is_dropped_before_the_next_work_costs_no_collection(monkeypatch):
+    gc.collect()
+    monkeypatch.setattr(_collector, "_unseen", 0)
+    monkeypatch.setattr(_collector, "_enough", 200_000)
+    monkeypatch.setattr(_collector, "_left", _collector._objects())
+    seen = []
+    gc.callbacks.append(lambda phase, info: seen.append(info["generation"]))
+    try:
+        for keep in (False, True):
+            with paused_gc():
+                held = [[] for _ in range(300_000)]
+            if not keep:
+                del held
+            with paused_gc():
+                pass
+            assert (2 in seen) == keep
+    finally:
+        gc.callbacks.pop()
+
+
 def test_who_wants_no_collections_gets_none():
     before = gc.get_threshold()
     gc.collect()
