@@ -95,7 +95,10 @@ class _LaterFields:
 
     def __get__(self, obj: Any, owner: Any) -> Any:
         given = [(f.name, f.annotation, *(() if f.given is MISSING else (f.given,))) for f in self.every]
-        same: Any = dataclasses.make_dataclass(self.cls.__name__, given, init=False, repr=False, eq=False)
+        said = {"__doc__": self.cls.__name__}  # else it parses the text of a signature, for which it imports a parser
+        same: Any = dataclasses.make_dataclass(
+            self.cls.__name__, given, namespace=said, init=False, repr=False, eq=False
+        )
         self.cls.__dataclass_fields__ = same.__dataclass_fields__
         return same.__dataclass_fields__
 
