@@ -92,6 +92,11 @@ def working_dtype(dtype: np.dtype | str) -> np.dtype:
     return np.dtype("float32") if found.name in HALVES else found
 
 
+def working_name(dtype: str) -> str:
+    """The same of names: what NumPy calls a dtype it works out each time."""
+    return "float32" if dtype in HALVES else dtype
+
+
 def promote(*operands: Any) -> np.dtype:
     """`np.result_type` of dtypes and Python numbers: bfloat16 gives way to other floats, not to whole numbers.
 
@@ -172,4 +177,5 @@ __all__ = [
     "numpy_dtype",
     "promote",
     "working_dtype",
+    "working_name",
 ]

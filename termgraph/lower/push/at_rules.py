@@ -15,7 +15,7 @@ from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out
-from termgraph.terms.dtypes import HALVES, working_dtype
+from termgraph.terms.dtypes import HALVES, working_dtype, working_name
 from termgraph.terms.ops.elementwise import add, cast, logical_and, switch
 from termgraph.terms.term import Const
 
@@ -257,7 +257,7 @@ def _folded(p: Push, t: AnyTerm, i: Index) -> Steps:
         return s.number(poly(0), t.type.dtype)  # the place of the only element
     dtype = "bool" if kind in ("any", "all") else x.type.dtype
     if kind in ("sum", "prod"):
-        dtype = working_dtype(t.type.dtype).name  # floats of 16 bits are added up in float32, and rounded once
+        dtype = working_name(t.type.dtype)  # floats of 16 bits are added up in float32, and rounded once
     if kind in NOTHING and product([p.lengths[x][d] for d in axes]).const == 0:
         return _rounded(p, Const(np.asarray(NOTHING[kind], working_dtype(dtype))), t)
     short = yield from written_out(p, x, axes, i, kind, dtype)

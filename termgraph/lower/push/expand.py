@@ -13,7 +13,7 @@ from termgraph.lower.push.sampled_products import SPARSE
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
 from termgraph.terms.build import in_dtype
-from termgraph.terms.dtypes import HALVES, working_dtype
+from termgraph.terms.dtypes import HALVES, working_name
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
@@ -107,7 +107,7 @@ def _fit_results(old: AnyTerm, new: AnyTerm) -> AnyTerm:
 
 def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A product of vectors, or of dtypes that BLAS does not know, as a sum of products, rounded once."""
-    wide = working_dtype(dtype).name
+    wide = working_name(dtype)
     a, b = in_dtype(a, wide), in_dtype(b, wide)
     if a.type.ndim == 2 and b.type.ndim == 2:
         a = mk(dimshuffle.bind(order=(0, "x", 1)), (a,))
@@ -118,7 +118,7 @@ def _as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
 
 def _batch_as_sum(a: AnyTerm, b: AnyTerm, dtype: str) -> AnyTerm:
     """A batch of products as a sum of products: rows of `a` and columns of `b`, each with the other's dimension new."""
-    wide = working_dtype(dtype).name
+    wide = working_name(dtype)
     n, m = a.type.ndim, b.type.ndim
     rows = mk(dimshuffle.bind(order=(*range(n - 1), "x", n - 1)), (in_dtype(a, wide),))
     columns = mk(dimshuffle.bind(order=(*range(m - 2), "x", m - 1, m - 2)), (in_dtype(b, wide),))

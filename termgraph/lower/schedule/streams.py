@@ -13,7 +13,7 @@ from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.phases import phases
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.scopes import Scope
-from termgraph.lower.push.kernel import FOLD, LOAD, operands_first, scalars
+from termgraph.lower.push.kernel import FOLD, LOAD, operands_first
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
-Users = dict[Any, set[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
+Users = dict[Any, frozenset[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
 
 
 def with_streams(storage: Storage) -> Statements:
@@ -66,19 +66,20 @@ def _users(storage: Storage, stores: list[Any]) -> Users:
     folds = planner.placeable(stores, top)
     phase = phases(planner.predecessors(folds, stores, top))
     outer = set(folds)
-    users: Users = {}
-    small: set[Any] = set()  # and whatever else is not stored for that
+    loops: Users = {}
     for y, value, var in _loops(folds, stores):
-        loop = phase[y], var
-        for s in scalars([value], lambda t, y=y: t in outer and t is not y):
-            if s in users:
-                users[s].add(loop)
-            elif s not in small:
-                if _could_be_stored(storage, s):
-                    users[s] = {loop}
-                else:
-                    small.add(s)
-    return users
+        loops[value] = loops.get(value, frozenset()) | {(phase[y], var)}
+    for s in reversed(operands_first(loops)):  # users first: what all of them hand down is one set
+        if s in outer:
+            continue
+        here = loops[s]
+        for a in operands_of(s):
+            there = loops.get(a)
+            if there is None:
+                loops[a] = here
+            elif there is not here and not here <= there:
+                loops[a] = there | here
+    return {s: found for s, found in loops.items() if _could_be_stored(storage, s)}
 
 
 def _loops(folds: list[Any], statements: list[Any]) -> Iterator[tuple[Any, Any, Any]]:

@@ -48,7 +48,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
     _in_arms_and_beside(push, values, picks, cuts, new)
-    deep = _deep_choices(push, values, cuts) if picks else []
+    deep = _deep_choices(push, values, picks, cuts) if picks else []
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
         return deep
     return _inner(list(dict.fromkeys([*new, *deep])), cuts)
@@ -135,13 +135,12 @@ def _in_arms_and_beside(
                 new[source] = None
 
 
-def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any]) -> list[Any]:
+def _deep_choices(push: Push, values: Sequence[Any], picks: Sequence[Any], cuts: Collection[Any]) -> list[Any]:
     """Choices within choices: each arm repeats what is inside, so a few levels are the most between what is stored."""
-    depth: dict[Any, int] = {}
-    for t in operands_first(values):
-        inner = max([depth[a] for a in kids(t)], default=0)
-        depth[t] = inner + (t.op.family is PICK)
-    deepest = max(depth.values(), default=0)
+    if max(_depths(picks).values()) <= DEEPEST_CHOICE:  # few choices have others inside: no need to walk all values
+        return []
+    depth = _depths(values)
+    deepest = max(depth.values())
     found: dict[Any, None] = {}
     for t, d in depth.items():
         if 0 < d < deepest and d % DEEPEST_CHOICE == 0 and t.op.family is PICK and t in push.origin:
@@ -149,6 +148,15 @@ def _deep_choices(push: Push, values: Sequence[Any], cuts: Collection[Any]) -> l
             if source not in cuts and source.args:
                 found[source] = None
     return list(found)
+
+
+def _depths(roots: Sequence[Any]) -> dict[Any, int]:
+    """How many choices lie one within the other, from each scalar down."""
+    depth: dict[Any, int] = {}
+    for t in operands_first(roots):
+        inner = max([depth[a] for a in kids(t)], default=0)
+        depth[t] = inner + (t.op.family is PICK)
+    return depth
 
 
 def _inner(new: list[Any], cuts: Collection[Any]) -> list[Any]:
