@@ -6,10 +6,15 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.lower.lengths.shapes import Lengths
+from termgraph.lower.loops.phases import phases
+from termgraph.lower.loops.plan import Planner
+from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.loops.tree import Kernel
 from termgraph.lower.lowering import lower
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.expand import expand
+from termgraph.lower.push.kernel import scalars
+from termgraph.lower.schedule import streams as streams_module
 from termgraph.lower.schedule.streams import streams
 from termgraph.lower.storage.policy import Storage
 from termgraph.terms.term import Arg
@@ -85,6 +90,43 @@ def test_of_a_chain_of_sums_only_the_last_is_stored():
 def test_small_arrays_are_computed_again():
     p, q, r, s = small
     assert not found(small, p + q + r + s, 6)
+
+
+def settled(layers):
+    """The storage of a net with its gradients, before streams are stored."""
+    inputs, loss = residual(layers)
+    outs = [*loss, *tg.grad(loss[0], inputs[1:])]
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    outputs, _ = expand(substitute([o.term for o in outs], args), ["float32"] * len(outs))
+    storage = Storage(outputs, Lengths(outputs, False, False, ()))
+    storage.settle()
+    return storage
+
+
+def test_users_are_the_loops_that_compute_an_element():
+    storage = settled(5)
+    planner, top = Planner(storage.scalars), Scope(None)
+    folds = planner.placeable(storage.stores, top)
+    phase = phases(planner.predecessors(folds, storage.stores, top))
+    outer, expected = set(folds), {}
+    for y, value, var in streams_module._loops(folds, storage.stores):  # by definition: each loop is walked by itself
+        for s in scalars([value], lambda t, y=y: t in outer and t is not y):
+            if streams_module._could_be_stored(storage, s):
+                expected.setdefault(s, set()).add((phase[y], var))
+    assert streams_module._users(storage, storage.stores) == expected
+    assert max(map(len, expected.values())) > 5
+
+
+def test_looking_for_users_is_linear_in_the_depth(monkeypatch):
+    counts, below = [], streams_module.operands_of
+    for layers in (4, 8, 16):
+        storage, seen = settled(layers), []
+        with monkeypatch.context() as patched:
+            patched.setattr(streams_module, "operands_of", lambda t, seen=seen: seen.append(t) or below(t))
+            streams_module._users(storage, storage.stores)
+        assert len(seen) == len(set(seen)) > 0  # each element once
+        counts.append(len(seen))
+    assert counts[2] - counts[1] <= 2.2 * (counts[1] - counts[0])
 
 
 def test_values_are_the_same():
