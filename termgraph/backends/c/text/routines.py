@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph._lazy import pattern
 from termgraph.backends.c.text import convolution, counted, many_matrices, pooling, transforms
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
@@ -472,21 +471,17 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
 }
 
 
-CALLED = pattern(r"\b(tg_\w+)\(")
-
-
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
     out = [pooling.functions(source), convolution.functions(source), transforms.functions(source)]
     many = many_matrices.functions(source)
-    called = set(CALLED.findall(source))
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
             if many or any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
                 out += [template, many]
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
-            if dtype not in HALVES and any(f"{user}_{short}" in called for user in (name, *USERS.get(name, ()))):
+            if any(f"{user}_{short}(" in source for user in (name, *USERS.get(name, ()))) and dtype not in HALVES:
                 out.append(_filled(template, dtype, short))
     return "\n".join(out)
 
