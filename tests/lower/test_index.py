@@ -18,9 +18,11 @@ from termgraph.lower.lengths.index import (
     minimum,
     nonneg,
     poly,
+    product,
     substitute,
     wrapped,
 )
+from termgraph.lower.storage.policy import unravelled
 
 n, m = poly(Sym("n")), poly(Sym("m"))
 
@@ -53,6 +55,19 @@ def test_a_flat_index_taken_apart_and_put_together_is_itself():
     row, column = divide(i, m)
     assert has_division(row) and has_division(column)
     assert row * m + column is i
+
+
+@pytest.mark.parametrize(
+    "shape", [(8, 3, 3), (2, 4, 8), (2, 3, 4, 5), (8, 8, 3, 3), (3, 1, 2, 2, 7), (n, 3, 3), (4, n, m)]
+)
+def test_so_is_one_of_many_dimensions(shape):
+    """Loops over arrays of more than two dimensions are one loop, however their lengths divide each other."""
+    lengths = tuple(map(poly, shape))
+    i = poly(Var(0, product(lengths)))
+    index, place = unravelled(lengths, i), ZERO
+    for at, length in zip(index, lengths):
+        place = place * length + at
+    assert place is i
 
 
 def test_division_is_exact_when_the_remainder_is_proven():

@@ -22,6 +22,7 @@ from termgraph.lower.lengths.polynomials import (
     plus,
     poly,
     product,
+    quotient,
     show,
     symbols,
     times,
@@ -167,15 +168,14 @@ def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
         whole, rest = ZERO, p
     elif less(rest, q):
         return whole, rest
-    return whole + _quotient(rest, q), poly(Apply("mod", rest, q))
+    left = _quotient(rest, q)
+    return (whole, rest) if left is ZERO else (whole + left, poly(Apply("mod", rest, q)))
 
 
 def _quotient(p: Poly, q: Poly) -> Poly:
-    """p // q where nothing can be taken out; what was divided before is divided once: (x // 2) // 2 is x // 4."""
-    atom = p.terms[0][0][0] if len(p.terms) == 1 and len(p.terms[0][0]) == 1 and p.terms[0][1] == 1 else None
-    if isinstance(atom, Apply) and atom.fn == "floordiv" and (atom.args[1].const or 0) > 0 and (q.const or 0) > 0:
-        return divide(atom.args[0], atom.args[1] * q)[0]
-    return poly(Apply("floordiv", p, q))
+    """p // q where nothing can be taken out."""
+    whole = quotient(p, q)
+    return poly(whole) if whole.args[0] is p else divide(*whole.args)[0]
 
 
 def _split(p: Poly, q: Poly) -> tuple[Poly, Poly]:

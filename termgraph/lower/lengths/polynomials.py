@@ -299,6 +299,14 @@ def product(xs: Iterable[Any]) -> Poly:
     return out
 
 
+def quotient(p: Poly, q: Poly) -> Apply:
+    """p // q as it is written; what was divided before is divided once: (x // 2) // 2 is x // 4."""
+    atom = p.terms[0][0][0] if len(p.terms) == 1 and len(p.terms[0][0]) == 1 and p.terms[0][1] == 1 else None
+    if atom.__class__ is Apply and atom.fn == "floordiv" and (atom.args[1].const or 0) > 0 and (q.const or 0) > 0:
+        return Apply("floordiv", atom.args[0], atom.args[1] * q)
+    return Apply("floordiv", p, q)
+
+
 def _joined(terms: Mapping[Monomial, int]) -> Mapping[Monomial, int]:
     """c*q*(p//q) + c*(p%q) -> c*p: why collapsed loops cost nothing."""
     for m, c in terms.items():
@@ -316,7 +324,7 @@ def _joined(terms: Mapping[Monomial, int]) -> Mapping[Monomial, int]:
             p, q = a.args
             rest = list(m)
             rest.remove(a)
-            rest.append(Apply("floordiv", p, q))
+            rest.append(quotient(p, q))
             partners = {_sorted([*rest, *qm]): c * qc for qm, qc in q.terms}
             if all(terms.get(k) == v for k, v in partners.items()):
                 out = {k: v for k, v in terms.items() if k != m and k not in partners}

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import values
-from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Quiet, Row, Write, walk
+from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Quiet, Routine, Row, Write, walk
 from termgraph.lower.memory.plan import Uses, loads, writes
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.schedule.cost import work
+from termgraph.lower.storage.routine_table import SURE
 
 # Work after the first early update, which cannot be interrupted: at most ten seconds, mostly less than one.
 LONGEST = 3 * 10**10
@@ -159,10 +160,13 @@ def _never_fails_from(nodes: Sequence[Node]) -> int:
 def can_fail(node: Node) -> bool:
     """Whether a statement checks an index, or needs memory that there may be too little of.
 
-    Products do not: their lengths are compared when a call begins (`checked_products`).
+    Products do not: their lengths are compared when a call begins (`checked_products`). Nor do routines that find room
+    or do without.
     """
     if isinstance(node, Call):
         return node.name not in PRODUCTS
+    if isinstance(node, Routine):
+        return node.spec.text not in SURE or any(map(can_fail, node.then))
     if not isinstance(node, (Kernel, Let, Write, Quiet)):
         return True
     return any(isinstance(n, Row) or (isinstance(n, Let) and n.term.op.family is INDEX) for n in walk([node]))

@@ -49,6 +49,11 @@ class Spec:
     broken: str = ""  # what the user is told of operands that do not fit together
 
 
+# Texts of routines that check nothing and need no memory, or have plain loops for when there is none.
+SURE = frozenset((
+    "conv_panels", "conv_spread", "conv_taps", "conv_winograd", "pool", "pool_max_grad", "pool_sum_grad",
+    "running", "searchsorted",
+))  # fmt: skip
 SPECS: dict[str, Callable[[Any], Spec | None]] = {}
 READS: dict[
     str, Callable[[Any], tuple[str, ...]]
@@ -251,4 +256,4 @@ READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
 SPECS.update(LOOPED)
 
-__all__ = ["AS_STORED", "LOOPED", "READS", "SIZES", "SPECS", "Spec", "operand_dtypes", "spec_of"]
+__all__ = ["AS_STORED", "LOOPED", "READS", "SIZES", "SPECS", "SURE", "Spec", "operand_dtypes", "spec_of"]

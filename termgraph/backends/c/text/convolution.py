@@ -68,7 +68,7 @@ def _after(x: Any) -> str:
 def functions(source: str) -> str:
     """The functions of this kind that a source calls."""
     names = "|".join([*NAMES.values(), *SQUARES])
-    found = sorted(set(re.findall(rf"\btg_conv_({names})_({'|'.join(DTYPES)})\(", source)))
+    found = sorted(set(re.findall(rf"\btg_conv_(?:surely_)?({names})_({'|'.join(DTYPES)})\(", source)))
     parts = []
     for short in sorted({short for _, short in found}):
         called = {kind for kind, s in found if s == short}
@@ -125,6 +125,7 @@ typedef struct {
     struct tg_vector_$N *vectors;
     int64_t apart; /* how far the filters of two groups are */
     tg_conv_after after;
+    const int32_t *at_before; /* what `after.at` was */
     int64_t *left; /* what is missing of each image, where that is counted */
     int bounded, strided, inside, failed; /* bounded: nothing is read behind the end of the images; strided: see `at` */
 } tg_conv_$N;
@@ -159,7 +160,7 @@ static TG_CONV void tg_conv_places_there_$N(const tg_conv_$N *z, int64_t first, 
 /* Before the first place is there. */
 static inline void tg_conv_before_$N(tg_conv_$N *z)
 {
-    if (z->after.kernel) *z->after.at = z->after.row;
+    if (z->after.kernel) z->at_before = *z->after.at, *z->after.at = z->after.row;
 }
 
 /* What follows, unless it was begun for each image. */
@@ -169,6 +170,7 @@ static inline int tg_conv_after_$N(tg_conv_$N *z, int64_t images, int failed)
     const int64_t n = images * a->items;
     if (a->kernel && !z->left && !failed && n > 0)
         tg_rt->parallel_for(a->kernel, a->context, n, 150000 / (a->cost + 1) + 1);
+    if (a->kernel) *a->at = z->at_before;
     free(z->left);
     return failed;
 }

@@ -81,15 +81,14 @@ class KernelWriter:
         self.aliased = aliased  # buffers of which two may be one
         self.functions: list[str] = []
         self.fields: list[str] = []
-        self.partials = 0
-        self.own_functions = 0
+        self.partials = self.own_functions = 0
         self.kept: dict[Call, str] = {}  # products in loops, and where their right factors are packed
         self.kept_places = 0
         self.loops_around = 0  # how many loops over steps what is written now is inside of
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
-        self.routines = False  # whether there are any
+        self.routines = self.quiet = False  # whether there are any; whether new values are written: nothing may fail
         self.timed_parts: list[Any] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
         self.equal = Shared()
@@ -136,6 +135,7 @@ class KernelWriter:
                 if n.term in p.inline or n.term not in p.text:
                     p.define(n.term, p.inline.pop(n.term, "") or p.expression(n.term))
             elif isinstance(n, Quiet):
+                self.quiet = True
                 p.add("st->poll = 0; /* from here on new values are written: nothing is interrupted */")
             else:
                 p.node(n)

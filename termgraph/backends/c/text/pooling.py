@@ -15,8 +15,8 @@ import numpy as np
 
 from termgraph.backends.c.build.compilers import vector_bytes
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
+from termgraph.backends.c.text.plain_routines import least
 from termgraph.backends.c.text.pooling_gradients import gradient, lanes
-from termgraph.terms.dtypes import lowest
 
 DEEP = " " * 16
 MOST_TAPS = 16  # of a window along a row that are written out
@@ -52,7 +52,9 @@ def _three(texts: list[str], missing: str) -> str:
 
 def functions(source: str) -> str:
     """The functions of this kind that a source calls."""
-    found = dict.fromkeys(re.findall(r"\btg_pool_(max|sum|max_grad|sum_grad)_([a-z]\d+)_(\d+)_(\d+)\(", source))
+    found = dict.fromkeys(
+        re.findall(r"\btg_pool_(?:surely_)?(max|sum|max_grad|sum_grad)_([a-z]\d+)_(\d+)_(\d+)\(", source)
+    )
     texts = [_function(kind, short, int(k), int(s)) for kind, short, k, s in found]
     return "\n".join([MOVE.strip(), *texts]) if texts else ""
 
@@ -74,13 +76,6 @@ def _function(kind: str, short: str, k: int, s: int) -> str:
     for name, text in {**named, "$T": CTYPE[dtype]}.items():
         out = out.replace(name, text)
     return out
-
-
-def _least(dtype: str) -> str:
-    least = lowest(np.dtype(dtype))
-    if dtype[0] == "f":
-        return "-__builtin_inff()" if dtype == "float32" else "-__builtin_inf()"
-    return "(-9223372036854775807 - 1)" if dtype == "int64" else f"{least}"
 
 
 def _more(kind: str, dtype: str) -> str:
@@ -106,7 +101,7 @@ def _forward(kind: str, dtype: str, k: int, s: int) -> str:
         .replace("$CASES", "\n".join(cases))
         .replace("$FOLD", fold(["AT_ROW", "TG_POOL_AT_$N(rows[t] + j)"]))
     )
-    out = out.replace("$LEAST", _least(dtype) if kind == "max" else "0").replace("$ALONG", along)
+    out = out.replace("$LEAST", least(dtype) if kind == "max" else "0").replace("$ALONG", along)
     out = out.replace("EACH_VECTOR", "for (int64_t j = 0; j < wide; j += LANES)")
     return out.replace("AT_ROW", "TG_POOL_AT_$N(row + j)")
 

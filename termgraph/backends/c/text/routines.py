@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.backends.c.text import convolution, counted, many_matrices, pooling, transforms
+from termgraph.backends.c.text import convolution, counted, many_matrices, plain_routines, pooling, transforms
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
@@ -30,6 +30,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
         p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
         with p.block(""):
             text = _Text(n, p, "st", [])
+            text.quiet = writer.quiet
             text.then = [writer.piecewise(k, p) for k in n.then]
             text.write()
         p.add("if (st->code) return (int)st->code;")
@@ -37,7 +38,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
     name = f"kernel{writer.count}"
     writer.count += 1
     inner = Printer(writer.d, [], p.outside)
-    _batched(n, inner)
+    _batched(n, inner, writer.quiet)
     writer.function(name, inner, "int64_t begin, int64_t end")
     rest = product(n.batch[1:]) * routine_work(n)
     writer.each(name, n.batch[0], rest, p)
@@ -54,11 +55,12 @@ MANY = (
 )  # texts that take the last dimension of a batch themselves
 
 
-def _batched(n: Routine, p: Printer) -> None:
+def _batched(n: Routine, p: Printer, quiet: bool) -> None:
     """Loops over a batch, but for its last dimension where the routine goes over that."""
     vars = [Var(k, extent) for k, extent in enumerate(n.batch)]
     looped = vars[:-1] if n.spec.text in MANY else vars
     text = _Text(n, p, "c->st", vars, len(looped))
+    text.quiet = quiet
     heads = [p.for_head(v, *(("begin", "end") if v is vars[0] else ())) for v in looped]
     if not looped:
         p.add("const int64_t i0 = begin;")
@@ -86,6 +88,7 @@ class _Text:
         self.at = [poly(v) for v in vars[:looped]] if looped or not vars else [poly(vars[0])]
         self.inner = looped < len(vars)  # whether the routine itself goes over the last dimension
         self.then: list[str] = []  # kernels that the routine runs
+        self.quiet = False  # whether new values have been written, so that nothing may fail
         self.natives = [f"TG_NATIVE_{name}" for name in n.spec.functions]
 
     def write(self) -> None:
@@ -423,7 +426,7 @@ def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
 
 def _convolution(x: _Text) -> None:
     """A convolution, or its filters' gradient; the largest thing that it needs room for are the images."""
-    x.p.add(f"if ({convolution.call(x)}) {x.no_memory(x.n.spec.ins[0])}")
+    _with_room(x, convolution.call(x), x.n.spec.ins[0])
 
 
 def _lines(x: _Text) -> None:
@@ -436,7 +439,12 @@ def _lines(x: _Text) -> None:
 
 def _pool(x: _Text) -> None:
     """Pooling of one plane, or its gradient."""
-    x.p.add(f"if ({pooling.call(x)}) {x.no_memory(x.n.spec.ins[0][-1:])}")
+    _with_room(x, pooling.call(x), x.n.spec.ins[0][-1:])
+
+
+def _with_room(x: _Text, call: str, lengths: Iterable[str]) -> None:
+    """A call that needs memory. Where there is none it fails; if nothing may fail any more, plain loops do it."""
+    x.p.add(f"{plain_routines.surely(call)};" if x.quiet else f"if ({call}) {x.no_memory(lengths)}")
 
 
 _WRITERS: dict[str, Callable[[_Text], None]] = {
@@ -473,7 +481,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
 
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
-    out = [pooling.functions(source), convolution.functions(source), transforms.functions(source)]
+    out = [pooling.functions(source), convolution.functions(source), plain_routines.functions(source)]
+    out.append(transforms.functions(source))
     many = many_matrices.functions(source)
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
