@@ -50,7 +50,8 @@ class Target:
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
     writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
     temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
-    `early_updates`: new values of variables may be written before the end.
+    `early_updates`: new values of variables may be written before the end. `overwrites`: temporaries may be written
+    over others of which the same statement reads the same elements for the last time.
     """
 
     products: tuple[str, ...] = tuple(BLAS_DTYPES)
@@ -62,6 +63,7 @@ class Target:
     whole_updates: bool = False
     reuses_memory: bool = False
     early_updates: bool = False
+    overwrites: bool = False
 
 
 @record(frozen=True)
@@ -284,7 +286,7 @@ def planned(value: Scheduled) -> Planned:
 def _by_size(value: Scheduled, temps: list[Buf], hosts: list[Buf]) -> Planned | None:
     """One room, in which large arrays choose first, and the order that lowers it; None: sizes are not known."""
     try:
-        st = of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value))
+        st = of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value), value.lowered.region.target.overwrites)
         found = of_sizes.ordered(st, _results(value))
         return Planned(value if found.order is st.all else replace(value, nodes=found.nodes), found.rooms)
     except of_sizes.UnknownLength:
@@ -310,7 +312,9 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
         most = int(limit * whole) if isinstance(limit, float) else limit
         if whole <= most:
             return plain
-        found = of_sizes.within(of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value)), most - results)
+        over = value.lowered.region.target.overwrites
+        st = of_sizes.Statements(value.nodes, temps, hosts, _overwritten(value), over)
+        found = of_sizes.within(st, most - results)
     except of_sizes.UnknownLength as unknown:
         t = value.lowered.statements.stored.get(unknown.args[0])
         what = "a result" if t is None else one_line(t, 60)
@@ -404,7 +408,8 @@ def _held(value: Lowered, order: Early, temps: list[Buf]) -> int:
     own = [b for b in targets_of(value).values() if b not in order.modes]
     replaced = {old: new for _, (old, new) in replaceable(value) if new in order.modes}
     results: int = sum(map(of_sizes.size_of, own))
-    st = of_sizes.Statements(order.order, temps, own if value.region.target.reuses_memory else (), replaced)
+    target = value.region.target
+    st = of_sizes.Statements(order.order, temps, own if target.reuses_memory else (), replaced, target.overwrites)
     temporaries: int = of_sizes.ordered(st, results).nbytes
     return results + temporaries
 

@@ -159,7 +159,9 @@ def _finished(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf])
     return nodes, products | convolutions
 
 
-QUICK_TARGET = Target(epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True)
+QUICK_TARGET = Target(
+    epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True, overwrites=True
+)
 TARGET = replace(QUICK_TARGET, ahead=_made_ahead)
 
 
@@ -179,6 +181,7 @@ class _Writer:
         self.consts = list(self.st.consts)
         self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
         self.rooms, self.guests, self.offsets = value.places.rooms, value.places.guests, value.places.offsets
+        self.over = value.places.over
         self.targets = targets_of(lowered)
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
@@ -253,7 +256,7 @@ class _Writer:
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
         aliased = {b for _, pair in replaceable(self.lowered) if pair[1] in self.modes for b in pair}
-        aliased |= {b for pair in self.finished.items() for b in pair}
+        aliased |= {b for pairs in (self.finished, self.over) for pair in pairs.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = kernels.finish(self.run_text(kernels))
         plan = self.plan_text()

@@ -16,6 +16,7 @@ from termgraph._records import record
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine
 from termgraph.lower.memory.arena import Held, arena
+from termgraph.lower.memory.overwritten import Over, ends_there, joined, may_be
 from termgraph.lower.memory.plan import LINE, Life, Rooms, lives_of, loads, writes
 from termgraph.lower.memory.updates import can_fail
 from termgraph.lower.push.kernel import Buf
@@ -57,8 +58,13 @@ class Statements:
         temps: Collection[Buf],
         hosts: Collection[Buf],
         replaced: Mapping[Buf, Buf] | None = None,
+        overwrites: bool = False,
     ) -> None:
-        """`replaced` are old values of variables with the new ones that are written over them."""
+        """`replaced` are old values of variables with the new ones that are written over them.
+
+        `overwrites`: a temporary may be written over another one that is read there for the last time.
+        """
+        self.overwrites, self._over = overwrites, dict[Statement, list[Over]]()
         self.temps, self.hosts = set(temps), set(hosts)
         self.inside = {r[0]: r[1:] for n in nodes if isinstance(n, Compound) for r in n.rooms}
         self.all = [self._made(n, k) for k, n in enumerate(nodes)]
@@ -106,7 +112,50 @@ class Statements:
 
     def least(self) -> int:
         """The bytes of the statement that needs most: no order has fewer."""
-        return max(sum(self.sizes.get(b, 0) for b in {*s.reads, *s.writes}) for s in self.all)
+        return max(
+            sum(self.sizes.get(b, 0) for b in {*s.reads, *s.writes}) - self._shared(self.over(s)) for s in self.all
+        )
+
+    def over(self, s: Statement) -> list[Over]:
+        """What a statement may write over what it reads, if that is a temporary that nobody needs any more."""
+        if not self.overwrites:
+            return []
+        if s not in self._over:
+            new = [b for b in s.writes if b in self.temps and len(self.fillers[b]) == 1]
+            self._over[s] = may_be(s.node, s.reads, new, self.sizes) if new else []
+        return self._over[s]
+
+    def written_over(self, order: Sequence[Statement], lives: Lives, at: Iterable[int]) -> dict[int, list[Over]]:
+        """What some of the statements in an order write over what ends there."""
+        found: dict[int, list[Over]] = {}
+        for k in at:
+            used: set[Buf] = set()
+            for pair in self.over(order[k]):
+                if used.isdisjoint(pair) and ends_there(pair, lives, k):
+                    used.update(pair)
+                    found.setdefault(k, []).append(pair)
+        return found
+
+    def _shared(self, pairs: Iterable[Over]) -> int:
+        """The bytes that need no place of their own."""
+        used: set[Buf] = set()
+        total = 0
+        for p in pairs:
+            if used.isdisjoint(p):
+                used.update(p)
+                total += self.sizes[p.new]
+        return total
+
+    def held(self, order: Sequence[Statement], lives: Lives) -> tuple[np.ndarray, list[Over]]:
+        """The bytes that have to be held in each statement, and what is written over something where that is most."""
+        alive = self.alive(lives, len(order))
+        if not self.overwrites:
+            return alive, []
+        pairs = self.written_over(order, lives, range(len(order)))
+        held = alive.copy()
+        for k, each in pairs.items():
+            held[k] -= self._shared(each)
+        return held, [p for k, each in pairs.items() if alive[k] > held.max() for p in each]
 
     def alive(self, lives: Lives, count: int) -> np.ndarray:
         """The bytes of the temporaries that are alive in each statement."""
@@ -138,17 +187,21 @@ class UnknownLength(Exception):
 
 
 # ---------------------------------------------------------------------- rooms
-def rooms_by_size(st: Statements, lives: Lives) -> Rooms:
+def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = ()) -> Rooms:
     """One room with offsets for buffers that may live several times; results lend their memory before to large ones.
 
-    Of the results that have room for a buffer the one that is written first takes it.
+    Of the results that have room for a buffer the one that is written first takes it. Of `pairs` one is written over
+    the other.
     """
+    over: dict[Buf, Buf] = {}
+    if pairs:
+        over, lives = joined(lives, pairs)
     hosts = sorted([h for h in st.hosts if h in lives], key=lambda h: (lives[h][0].first, h.name))
     begin = [lives[h][0].first for h in hosts]
     held = [Held(size_of(h) - LINE) for h in hosts]
     guests: dict[Buf, Buf] = {}
     offsets: dict[Buf, int] = {}
-    sizes = {b: st.sizes[b] for b in st.sizes if b in lives}
+    sizes = {b: st.sizes[b] for b in st.sizes if b in lives and b not in over}
     for b in sorted([b for b in sizes if b not in st.inside], key=lambda b: (-sizes[b], lives[b][0], b.name)):
         after = range(bisect_right(begin, lives[b][-1].last), len(hosts))
         for k in islice((k for k in after if sizes[b] <= held[k].nbytes), MOST_HOSTS):
@@ -161,7 +214,12 @@ def rooms_by_size(st: Statements, lives: Lives) -> Rooms:
     own = arena(sizes, lives).offsets
     room = [x for b in sizes for x in (b, *st.inside.get(b, ()))]
     own |= {x: own[b] for b in sizes for x in st.inside.get(b, ())}
-    return Rooms([room] if room else [], guests, offsets | own)
+    offsets |= own
+    for b, at in over.items():
+        guests |= {b: guests[at]} if at in guests else {}
+        room += [] if at in guests else [b]
+        offsets |= {b: offsets[at]} if at in offsets else {}
+    return Rooms([room] if room else [], guests, offsets, over)
 
 
 def bytes_of(found: Rooms) -> int:
@@ -187,24 +245,46 @@ class Fitted:
         return [s.node for s in self.order]
 
 
-def fitted(st: Statements, order: list[Statement], lives: Lives | None = None) -> Fitted:
-    """An order with its rooms."""
-    rooms = rooms_by_size(st, lives or st.lives(order))
+def fitted(
+    st: Statements, order: list[Statement], lives: Lives | None = None, pairs: Iterable[Over] | None = None
+) -> Fitted:
+    """An order with its rooms; `pairs` are written one over the other, if not said those that lower the peak."""
+    lives = lives or st.lives(order)
+    rooms = rooms_by_size(st, lives, st.held(order, lives)[1] if pairs is None else pairs)
     return Fitted(order, rooms, bytes_of(rooms))
 
 
 def ordered(st: Statements, results: int) -> Fitted:
     """The statements as they are, or later where that lowers what a call holds, `results` included."""
     lives = st.lives(st.all)
-    plain = fitted(st, st.all, lives)
+    plain = fitted(st, st.all, lives, ())
     less = (plain.nbytes + results) // LOWER
-    if plain.nbytes <= less or (order := late(st)) == st.all:
+    if plain.nbytes <= less:
         return plain
-    new, count = st.lives(order), len(order)
-    if st.alive(new, count).max() >= st.alive(lives, count).max() - less:
+    order = late(st)
+    if order != st.all:
+        new, count = st.lives(order), len(order)
+        if st.alive(new, count).max() < st.alive(lives, count).max() - less:
+            later = fitted(st, order, new, ())
+            if later.nbytes < plain.nbytes - less:
+                plain, lives = later, new
+    return with_less_held(st, plain, lives, less)
+
+
+def with_less_held(st: Statements, plain: Fitted, lives: Lives, less: int) -> Fitted:
+    """The same, with arrays written over others where all of the largest steps allow that."""
+    alive = st.alive(lives, len(plain.order))
+    most = np.flatnonzero(alive > alive.max() - less).tolist()
+    if not st.overwrites or len(most) > FEW_TRIALS:
         return plain
-    later = fitted(st, order, new)
-    return later if later.nbytes < plain.nbytes - less else plain
+    pairs: list[Over] = []
+    for k in most:
+        found = st.written_over(plain.order, lives, [k])
+        if not found:
+            return plain
+        pairs += found[k]
+    lower = fitted(st, plain.order, lives, pairs)
+    return lower if lower.nbytes < plain.nbytes - less else plain
 
 
 def within(st: Statements, limit: int) -> Fitted:
@@ -273,7 +353,7 @@ def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
     Tried first is what frees most bytes for longest for the work it costs.
     """
     lives = st.lives(order)
-    alive = st.alive(lives, len(order))
+    alive, _ = st.held(order, lives)
     peak = int(np.argmax(alive))
     offers: list[tuple[float, int, list[Statement]]] = []
     places = {s: k for k, s in enumerate(order)}
@@ -290,7 +370,7 @@ def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
         tried = [*order[:at], *statements, *order[at:]]
         if not st.filled_whole(tried):
             continue
-        now = st.alive(st.lives(tried), len(tried))
+        now, _ = st.held(tried, st.lives(tried))
         if (int(now.max()), int((now == now.max()).sum())) < (top, int((alive == top).sum())):
             return tried
     return None

@@ -134,6 +134,7 @@ class Rooms:
     rooms: list[list[Buf]]
     guests: dict[Buf, Buf] = field(default_factory=dict)  # and the result
     offsets: dict[Buf, int] = field(default_factory=dict)  # in bytes
+    over: dict[Buf, Buf] = field(default_factory=dict)  # arrays written over another one, and what lies there first
 
 
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:

@@ -172,8 +172,14 @@ def memory_plan(
             numbers[p] = evaluate(p, env)
         return numbers[p]
 
+    begins: dict[Buf, set[int]] = {}  # when something is written over what lies there
+    for b, at in places.over.items():
+        begins.setdefault(at, set()).update(life.first for life in lives.get(b, ()))
+
     def arrays(b: Buf, kind: str, room: int | None) -> list[Array]:
         each = lives.get(b, [Life(0, 0)])
+        over = begins.get(places.over.get(b, b), ())
+        each = [Life(x.first, x.last - 1) if x.first < x.last and x.last in over else x for x in each]
         each = [Life(each[0].first, max(len(steps) - 1, 0))] if kind == "result" else each
         shape = tuple([number(n) for n in b.shape])
         nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize

@@ -79,7 +79,7 @@ def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
     readers = uses.readers.get(u.old, ())
     if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
         return False
-    return u.node not in readers or _in_step(u.node, u.old, u.new)
+    return u.node not in readers or in_step(u.node, u.old, u.new)
 
 
 def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
@@ -94,7 +94,7 @@ def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
     return value.op.family is LOAD and value.op.params["buf"] is old and value.op.params["offset"] is stores[0].offset
 
 
-def _in_step(node: Node, old: Buf, new: Buf) -> bool:
+def in_step(node: Node, old: Buf, new: Buf) -> bool:
     """Whether an iteration reads only that element of `old` that it writes in `new`, and before it is written."""
     if not isinstance(node, Kernel):
         return False
@@ -123,7 +123,7 @@ def early_updates(nodes: Sequence[Node], pairs: Sequence[tuple[Buf, Buf]]) -> Ea
     """
     uses = Uses(nodes if pairs else ())
     found = [u for old, new in pairs if (u := _candidate(uses, old, new, alone=False)) is not None]
-    found = [u for u in found if u.node not in uses.readers.get(u.old, ()) or _in_step(u.node, u.old, u.new)]
+    found = [u for u in found if u.node not in uses.readers.get(u.old, ()) or in_step(u.node, u.old, u.new)]
     finals = {u.node for u in found}
     found = [u for u in found if not any(n in finals and n is not u.node for n in uses.readers.get(u.old, ()))]
     if {u.node for u in found} != finals or not found:
@@ -203,4 +203,4 @@ def _reads(n: Node) -> Sequence[object]:
     return (n.value, *values(n.offset)) if isinstance(n, Write) else ()
 
 
-__all__ = ["Early", "can_fail", "checked_products", "early_updates", "update_modes"]
+__all__ = ["Early", "can_fail", "checked_products", "early_updates", "in_step", "update_modes"]

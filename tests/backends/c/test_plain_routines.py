@@ -9,7 +9,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import plain_routines, routines
+from termgraph.backends.c.text import plain_routines, routines, window_calls
 from termgraph.lower.loops.tree import Quiet
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -22,7 +22,7 @@ def plain(monkeypatch):
     text = plain_routines.SURELY
     assert "if ($CALLED($GIVEN))" in text
     monkeypatch.setattr(plain_routines, "SURELY", text.replace("($CALLED($GIVEN))", "(($CALLED($GIVEN), 1))"))
-    monkeypatch.setattr(routines, "_with_room", lambda x, call, _: x.p.add(f"{plain_routines.surely(call)};"))
+    monkeypatch.setattr(window_calls, "with_room", lambda x, call, _: x.p.add(f"{plain_routines.surely(call)};"))
     with tg.config.change_flags({"cache.programs": False}):
         yield
 

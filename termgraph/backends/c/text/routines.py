@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from termgraph.backends.c.text import convolution, counted, many_matrices, plain_routines, pooling, transforms
+from termgraph.backends.c.text import (
+    convolution,
+    counted,
+    many_matrices,
+    plain_routines,
+    pooling,
+    transforms,
+    window_calls,
+)
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
@@ -424,29 +432,6 @@ def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
     return tuple([product(batch[d + 1 :]) * each for d in range(len(batch))])
 
 
-def _convolution(x: _Text) -> None:
-    """A convolution, or its filters' gradient; the largest thing that it needs room for are the images."""
-    _with_room(x, convolution.call(x), x.n.spec.ins[0])
-
-
-def _lines(x: _Text) -> None:
-    """Two vectors laid over each other."""
-    (a, b), (out,) = x.n.reads, x.n.results
-    given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "k"))]
-    name = "tg_convolve" if x.n.spec.text == "convolve_lines" else "tg_correlate"
-    x.p.add(f"if ({name}_{SHORT[out.buf.dtype]}({', '.join(given)}, {x.pointer(out)})) {x.no_memory()}")
-
-
-def _pool(x: _Text) -> None:
-    """Pooling of one plane, or its gradient."""
-    _with_room(x, pooling.call(x), x.n.spec.ins[0][-1:])
-
-
-def _with_room(x: _Text, call: str, lengths: Iterable[str]) -> None:
-    """A call that needs memory. Where there is none it fails; if nothing may fail any more, plain loops do it."""
-    x.p.add(f"{plain_routines.surely(call)};" if x.quiet else f"if ({call}) {x.no_memory(lengths)}")
-
-
 _WRITERS: dict[str, Callable[[_Text], None]] = {
     "loop": _loop,
     "fft": _fft,
@@ -473,9 +458,9 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,
-    **dict.fromkeys(("convolve_lines", "correlate_lines"), _lines),
-    **dict.fromkeys(POOLS, _pool),
-    **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), _convolution),
+    **dict.fromkeys(("convolve_lines", "correlate_lines"), window_calls.lines),
+    **dict.fromkeys(POOLS, window_calls.pool),
+    **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), window_calls.convolved),
 }
 
 
