@@ -52,6 +52,8 @@ class Statement:
 class Statements:
     """The statements of a tree, who fills each buffer, and how large the temporaries are."""
 
+    overwrites = False
+
     def __init__(
         self,
         nodes: Sequence[Node],
