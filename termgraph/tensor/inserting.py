@@ -19,7 +19,7 @@ from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import within
-from termgraph.tensor.shaping import broadcast_to, moveaxis, ravel, reshape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
@@ -197,17 +197,17 @@ def resize(a: TensorLike, new_shape: ShapeLike) -> TensorVariable:
 
 
 def _repeated(flat: TensorVariable, count: Any) -> TensorVariable:
-    """As many elements as are asked for, from the first one again where there are fewer; zeros where there are none."""
-    return _or_zero(flat)[_turn(arange(count), flat)]
+    """As many elements as are asked for, from the first one again where there are fewer; zeros where there are none.
 
-
-def _or_zero(flat: TensorVariable) -> TensorVariable:
+    Whole copies, then a part of one: a remainder for each element would take ten times as long.
+    """
     (n,) = flat.type.shape
-    return flat if n else concatenate([flat, zeros((1,), flat.dtype)])
-
-
-def _turn(places: TensorVariable, flat: TensorVariable) -> TensorVariable:
-    return ew.mod(places, ew.maximum(as_tensor(length(flat, 0)), 1))
+    flat = flat if n else concatenate([flat, zeros((ew.maximum(1 - as_tensor(length(flat, 0)), 0),), flat.dtype)])
+    n = length(flat, 0)
+    if isinstance(count, int) and isinstance(n, int) and count <= n:
+        return flat[:count]
+    times = count // n
+    return concatenate([ravel(broadcast_to(dimshuffle(flat, "x", 0), (times, n))), flat[: count - times * n]])
 
 
 @on_terms
@@ -238,8 +238,9 @@ def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable
     """
     arr, values = as_tensor(arr), ravel(as_tensor(vals))
     mask = _as_many(mask, arr, "place")
+    every = cast(_repeated(values, product(lengths(arr))), arr.dtype)
     turn = ew.maximum(reshape(cumsum(cast(ravel(mask), "int64")), lengths(arr)) - 1, 0)
-    return ew.switch(mask, cast(_or_zero(values)[_turn(turn, values)], arr.dtype), arr)
+    return ew.switch(mask, every[turn], arr)
 
 
 @on_terms
