@@ -162,7 +162,7 @@ def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
         return p, ZERO
     if p.const is not None and q.const:
         return poly(p.const // q.const), poly(p.const % q.const)
-    whole, rest = _split(p, q)
+    whole, rest = taken_out(p, q)
     if not nonneg(rest):
         # C divides towards zero: a dividend that could become negative by splitting stays in one piece.
         whole, rest = ZERO, p
@@ -178,7 +178,7 @@ def _quotient(p: Poly, q: Poly) -> Poly:
     return poly(whole) if whole.args[0] is p else divide(*whole.args)[0]
 
 
-def _split(p: Poly, q: Poly) -> tuple[Poly, Poly]:
+def taken_out(p: Poly, q: Poly) -> tuple[Poly, Poly]:
     """p = whole * q + rest, monomial by monomial."""
     if len(q.terms) != 1:
         return ZERO, p
@@ -335,6 +335,7 @@ __all__ = [
     "show",
     "substitute",
     "symbols",
+    "taken_out",
     "times",
     "values",
     "wrapped",

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from termgraph.lower.lengths.index import ZERO, Poly, Var, divide, less, nonneg, poly, product
+from termgraph.lower.lengths.index import ZERO, Poly, divide, less, nonneg, poly, product
 from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out
+from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.terms.dtypes import HALVES, working_dtype, working_name
 from termgraph.terms.ops.elementwise import add, cast, logical_and, switch
 from termgraph.terms.term import Const
@@ -265,17 +266,21 @@ def _folded(p: Push, t: AnyTerm, i: Index) -> Steps:
         return _rounded(p, short, t)
     level, shape = p.level(i), p.lengths[x]
     adjacent = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
-    if len(axes) > 1 and (adjacent or kind in ARG_FOLDS):
+    if kind in ARG_FOLDS or (len(axes) > 1 and adjacent):
         k = p.fresh(level, product([shape[d] for d in axes]))
-        body = s.cast((yield x, _filled(i, [axes], [k], shape)), dtype)
+        body = s.cast((yield x, _filled(i, [axes], [poly(k)], shape)), dtype)
         if body not in s.divides or kind in ARG_FOLDS:
             return _rounded(p, s.fold(kind, k, body), t)
     for groups in _ways_to_loop(axes):
-        ks = [p.fresh(level + n, product([shape[d] for d in g])) for n, g in enumerate(groups)]
-        body = s.cast((yield x, _filled(i, groups, ks, shape)), dtype)
+        loops = SplitLoops([product([shape[d] for d in g]) for g in groups], level)
+        body = s.cast((yield x, _filled(i, groups, loops.index, shape)), dtype)
         if len(groups) == len(axes) or body not in s.divides:
             break
-    for k in reversed(ks):
+    for _ in range(ATTEMPTS):
+        if body not in s.divides or not loops.cut(body, s.divides):
+            break
+        body = s.cast((yield x, _filled(i, groups, loops.index, shape)), dtype)
+    for k in reversed(loops.vars):
         body = s.fold(kind, k, body)
     return _rounded(p, body, t)
 
@@ -296,11 +301,10 @@ def _ways_to_loop(axes: Sequence[int]) -> list[list[tuple[int, ...]]]:
     return [runs, each] if 1 < len(runs) < len(axes) else [each]
 
 
-def _filled(i: Index, groups: Sequence[Sequence[int]], ks: Sequence[Var], shape: Index) -> Index:
+def _filled(i: Index, groups: Sequence[Sequence[int]], places: Sequence[Poly], shape: Index) -> Index:
     """Index i with the summed axes filled in, of each group from one flat position."""
     out: dict[int, Poly] = {}
-    for axes, k in zip(groups, ks):
-        flat = poly(k)
+    for axes, flat in zip(groups, places):
         for d in reversed(axes[1:]):
             flat, out[d] = divide(flat, shape[d])
         out[axes[0]] = flat

@@ -19,6 +19,7 @@ from termgraph.lower.memory.strides import Kinds, strides_of
 from termgraph.lower.push.driver import Asking, Index, Push
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
 from termgraph.lower.push.small_folds import are_many
+from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeats import Repeats
@@ -347,9 +348,25 @@ class Storage:
             index, vars = nest(shape)
             place = buf.offset(index)
         value = self.value(t, index)
-        if value in self.scalars.divides and self._store_as_before(t, buf):
-            return
+        if value in self.scalars.divides:
+            if self._store_as_before(t, buf):
+                return
+            if self._store_split(t, buf, shape):
+                return
         self.add(Store(buf, place, value, vars))
+
+    def _store_split(self, t: AnyTerm, buf: Buf, shape: Index) -> bool:
+        """Stored by loops that are cut where an index was divided; False if divisions are left."""
+        loops = SplitLoops(shape)
+        for _ in range(ATTEMPTS):
+            index = tuple(loops.index)
+            value = self.value(t, index)
+            if value not in self.scalars.divides:
+                self.add(Store(buf, buf.offset(index), value, loops.vars))
+                return True
+            if not loops.cut(value, self.scalars.divides):
+                break
+        return False
 
     def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
         """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
