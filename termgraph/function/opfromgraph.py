@@ -100,7 +100,7 @@ class _WithoutOutputs:
     def __init__(self, rule: Callable[..., Any]) -> None:
         self.rule = rule
 
-    def __call__(self, inputs: Any, outputs: Any, output_grads: Any) -> Any:
+    def __call__(self, inputs: Sequence[Variable], outputs: object, output_grads: Sequence[Variable]) -> Any:
         return self.rule(inputs, output_grads)
 
 

@@ -15,7 +15,7 @@ METHODS = {
     "grad": "tg.grad(cost, x)", "half": 'x.astype("float16")', "index_add": "T.inc_subtensor(x[index], values)",
     "index_select": "T.take(x, index, axis)", "int": 'x.astype("int32")', "item": _VALUE, "long": 'x.astype("int64")',
     "masked_fill": "T.where(mask, value, x)", "mm": "x @ y", "mul_": _CHANGED, "numpy": _VALUE,
-    "permute": "T.transpose(x, axes)", "put": "T.set_subtensor(x[index], values)", "requires_grad": _NOT_RECORDED,
+    "permute": "T.transpose(x, axes)", "put": "T.put(x, index, values)", "requires_grad": _NOT_RECORDED,
     "requires_grad_": _NOT_RECORDED, "scatter": "T.put_along_axis(x, index, values, axis)",
     "scatter_add": "T.inc_subtensor(x[index], values)", "sub_": _CHANGED, "t": "x.T",
     "to": "x.astype(dtype); where functions run is the flag device", "tolist": _VALUE,
@@ -23,7 +23,7 @@ METHODS = {
 }  # fmt: skip
 
 FUNCTIONS = {
-    **{name: text for name, text in METHODS.items() if text.startswith("T.")},
+    **{name: text for name, text in METHODS.items() if text.startswith("T.") and not text.startswith(f"T.{name}(")},
     "cat": "T.concatenate(arrays, axis)", "copy": "x: variables are not changed", "functional": "T.nnet",
     "lax": "tg.scan, tg.loop and tg.ifelse", "manual_seed": _STREAM, "mm": "x @ y", "nn": "T.nnet",
     "no_grad": _NOT_RECORDED, "rand": _STREAM, "randn": _STREAM,

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.definition import Rule
 from termgraph.terms import facts
 from termgraph.terms.facts import OpRelation
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term, mk
+
+if TYPE_CHECKING:
+    from termgraph.rules.kinds import PatternTerm
 
 
 def properties(op: Op) -> Iterator[OpRelation]:
@@ -25,14 +28,14 @@ def properties(op: Op) -> Iterator[OpRelation]:
             yield relation
 
 
-def classes(side: Any) -> Iterator[tuple[Op, OpRelation]]:
+def classes(side: PatternTerm) -> Iterator[tuple[Op, OpRelation]]:
     """The functions of one operand in a pattern, each with each class that it is in."""
     for op in dict.fromkeys([t.op for t in preorder(side) if len(t.args) == 1]):
         for relation in properties(op):
             yield op, relation
 
 
-def exchanged(side: Any, op: Op, other: Any) -> Any:
+def exchanged(side: PatternTerm, op: Op, other: Any) -> PatternTerm:
     """A pattern with another operator, or a metavariable, in all places of one."""
     if side.__class__ is not Term or not side.args:
         return side
@@ -44,7 +47,7 @@ def about_operators(rule: Rule) -> bool:
     return any(g.over_operators for g in rule.goals)
 
 
-def preorder(side: Any) -> Iterator[Any]:
+def preorder(side: PatternTerm) -> Iterator[Any]:
     """The terms of a pattern, each before its operands."""
     if side.__class__ is Term:
         yield side
