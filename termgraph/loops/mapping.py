@@ -34,6 +34,8 @@ def apply_along_axis(func1d: Callable, axis: int, arr: TensorLike, *args: Any, *
            [ 1.,  2.]])
     """
     x = as_tensor(arr)
+    if not callable(func1d):
+        raise TypeError(f"apply_along_axis takes a function of vectors, got {func1d!r:.60}")
     if not x.ndim:
         raise ValueError("apply_along_axis: an array of no dimensions has no axis")
     axis = normal_axis(axis, x.ndim)
@@ -68,6 +70,8 @@ def vectorize(
     """
     if pyfunc is None:
         return functools.partial(vectorize, signature=signature, excluded=excluded)
+    if not callable(pyfunc):
+        raise TypeError(f"vectorize takes a function, got {pyfunc!r:.60}")
     cores = None if signature is None else _cores(signature)
 
     @functools.wraps(pyfunc)

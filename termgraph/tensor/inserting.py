@@ -13,7 +13,7 @@ from termgraph.tensor.creation import arange, ones, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.joining import concatenate, flip
-from termgraph.tensor.lengths import as_lengths, length, lengths, product
+from termgraph.tensor.lengths import as_lengths, length, length_operands, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import axes_of, cumsum
@@ -193,6 +193,7 @@ def resize(a: TensorLike, new_shape: ShapeLike) -> TensorVariable:
            [2, 3, 1, 2]])
     """
     shape = as_lengths(new_shape, "new_shape")
+    length_operands(shape)  # none may be negative
     return reshape(_repeated(ravel(as_tensor(a)), product(shape)), shape)
 
 
@@ -223,7 +224,9 @@ def put(a: TensorLike, ind: TensorLike, v: TensorLike, mode: str = "raise") -> T
     """
     a, places, values = as_tensor(a), ravel(as_tensor(ind)), ravel(as_tensor(v))
     flat = ravel(a)
-    new = cast(_repeated(values, length(places, 0)), a.dtype)
+    if values.type.shape == (0,):
+        return a  # as in NumPy
+    new = cast(_repeated(_some(values, "put"), length(places, 0)), a.dtype)
     places = cast(places, "int64") if places.type.shape == (0,) else places
     return reshape(set_subtensor(flat[within(places, length(flat, 0), mode)], new), lengths(a))
 
@@ -238,7 +241,7 @@ def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable
     """
     arr, values = as_tensor(arr), ravel(as_tensor(vals))
     mask = _as_many(mask, arr, "place")
-    every = cast(_repeated(values, product(lengths(arr))), arr.dtype)
+    every = cast(_repeated(_some(values, "place"), product(lengths(arr))), arr.dtype)
     turn = ew.maximum(reshape(cumsum(cast(ravel(mask), "int64")), lengths(arr)) - 1, 0)
     return ew.switch(mask, every[turn], arr)
 
@@ -254,8 +257,19 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
     array([ 0, -2,  2, -1])
     """
     a = as_tensor(a)
-    mask = _as_many(mask, a, "putmask")
-    return ew.switch(mask, cast(resize(values, lengths(a)), a.dtype), a)
+    mask, values = _as_many(mask, a, "putmask"), ravel(as_tensor(values))
+    if values.type.shape == (0,):
+        return a  # as in NumPy
+    return ew.switch(mask, cast(resize(_some(values, "putmask"), lengths(a)), a.dtype), a)
+
+
+def _some(values: TensorVariable, who: str) -> TensorVariable:
+    """The values, of which there has to be one."""
+    told = f"{who}: there are no values to put into the array"
+    if values.type.shape == (0,):
+        raise ValueError(told)
+    n = length(values, 0)
+    return values if isinstance(n, int) else _long(values, 0, ew.maximum(n, 1), told)
 
 
 def _as_many(mask: TensorLike, a: TensorVariable, who: str) -> TensorVariable:

@@ -220,6 +220,8 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
     [[1.5, 1.75], [0.25]]
     """
     pair = [_coefficients(p, "polydiv") for p in (u, v)]
+    if (0,) in [p.type.shape for p in pair]:
+        raise ValueError("polydiv: a polynomial must have a coefficient")
     dtype = promote(
         *[p.type.np_dtype for p in pair], np.float64 if pair[0].type.kind in "biu" else pair[0].type.np_dtype
     )

@@ -6,6 +6,7 @@ import scipy.special as sps
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(2, 50))
@@ -177,6 +178,9 @@ def test_what_is_refused_says_why():
         lambda: T.histogramdd([x, x], range=[None]): "1 ranges for points with 2 coordinates",
         lambda: T.histogramdd([]): "at least one coordinate",
         lambda: T.place(T.zeros(3), T.zeros(4), [1.0]): "mask and array must have as many elements, got 4 and 3",
+        lambda: T.place(x, x > 0, []): "place: there are no values to put into the array",
+        lambda: T.resize(x, -1): "a length must not be negative, got -1",
+        lambda: T.polydiv(x, []): "polydiv: a polynomial must have a coefficient",
         lambda: T.tril_indices_from(x): "tril_indices_from takes a matrix",
         lambda: T.diag_indices_from(T.zeros((2, 3))): "two dimensions of one length",
         lambda: T.ix_(m): "ix_ takes vectors, argument 0 has 2 dimensions",
@@ -190,6 +194,13 @@ def test_what_is_refused_says_why():
             wrong()
     with pytest.raises(TypeError, match="the signature has 1 arguments, 2 are given"):
         twice(x, x)
+    for wrong in (lambda: T.vectorize(3), lambda: T.apply_along_axis(3, 0, x)):
+        with pytest.raises(TypeError, match="takes a function"):
+            wrong()
+    for changed_ in (T.put(x, [0], m[0]), T.place(x, x > 0, m[0]), T.putmask(x, x > 0, m[0])):
+        with pytest.raises(ShapeError, match="there are no values to put into the array"):
+            changed_.eval({x: X, m: np.zeros((1, 0))})
+    assert T.put(x, [0], []) is x and T.putmask(x, x > 0, []) is x
     with pytest.raises(IndexError):
         T.put(T.zeros(3), [5], 1.0).eval()
     with pytest.raises(AssertionError, match="diag_indices_from: the dimensions must have one length"):
