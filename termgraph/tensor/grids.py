@@ -13,11 +13,11 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import as_lengths, length, lengths
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.selecting import nonzero
 from termgraph.tensor.shaping import broadcast_arrays, dimshuffle, specify_shape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.assume import required
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
@@ -113,9 +113,8 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> li
     step, lengths = _order("unravel_index", order), as_lengths(shape)
     rest = _whole("unravel_index", "indices", indices)
     size = _product(lengths)
-    rest = Assert(f"unravel_index: an index is not within an array of shape {_text(shape)}")(
-        rest, all_over(ew.bitwise_and(ew.ge(rest, 0), ew.lt(rest, size)))
-    )
+    told = f"unravel_index: an index is not within an array of shape {_text(shape)}"
+    rest = required(rest, ew.bitwise_and(ew.ge(rest, 0), ew.lt(rest, size)), message=told)
     found = []
     for n in lengths[::step][:-1]:  # one division for each: the slowest dimension has what is left
         whole = ew.floor_div(rest, n)
@@ -154,8 +153,8 @@ def _inside(p: TensorVariable, n: TensorLike, mode: str) -> TensorVariable:
         return ew.clip(p, 0, ew.sub(n, 1) if not isinstance(n, int) else n - 1)
     if mode != "raise":
         raise ValueError(f"ravel_multi_index: mode must be raise, wrap or clip, got {mode!r}")
-    within = all_over(ew.bitwise_and(ew.ge(p, 0), ew.lt(p, n)))
-    return Assert("ravel_multi_index: a position is outside the array")(p, within)
+    within = ew.bitwise_and(ew.ge(p, 0), ew.lt(p, n))
+    return required(p, within, message="ravel_multi_index: a position is outside the array")
 
 
 # ---------------------------------------------------------------------- places in a matrix

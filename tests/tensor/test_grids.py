@@ -37,7 +37,7 @@ def test_lengths_and_positions_may_be_symbolic():
     rows, columns, back = f(3, 4, [0, 5, 11])
     assert rows.tolist() == [0, 1, 2] and columns.tolist() == [0, 1, 3]
     assert back.tolist() == np.ravel_multi_index(([0, 5, 11],) * 2, (3, 4), mode=("clip", "wrap")).tolist()
-    with pytest.raises(AssertionError, match="not within"):
+    with pytest.raises(ValueError, match="not within"):
         f(2, 2, [4])
 
 
@@ -60,7 +60,7 @@ def test_bad_arguments_are_named(call, error, match):
 def test_positions_outside_are_refused_when_they_run():
     i = T.lscalar("i")
     for mode in MODES:
-        with pytest.raises(AssertionError, match="outside the array"):
+        with pytest.raises(ValueError, match="outside the array"):
             tg.function([i], T.ravel_multi_index([i, 0], (2, 2)), mode=mode)(2)
 
 
@@ -118,3 +118,16 @@ def test_indices_of_a_negative_length_are_refused():
             make()
     np.testing.assert_array_equal(T.indices((2, n)).eval({n: 3}), np.indices((2, 3)))
     np.testing.assert_array_equal(T.indices((n, 2)).eval({n: 0}), np.indices((0, 2)))
+
+
+def test_positions_are_checked_in_c():
+    i, n = T.lvector("i"), T.lscalar("n")
+    with tg.config.change_flags(linker="c"):
+        f = tg.function([i, n], [*T.unravel_index(i, (n, 3)), T.ravel_multi_index((i % n, i % 3), (n, 3))])
+    assert str(f.why_not_native()) == "everything is compiled"
+    want = [*np.unravel_index([5, 0, 4], (2, 3)), np.ravel_multi_index(([1, 0, 0], [2, 0, 1]), (2, 3))]
+    for have, expected in zip(f([5, 0, 4], 2), want, strict=True):
+        np.testing.assert_array_equal(have, expected)
+    for wrong in ([6], [-1]):
+        with pytest.raises(ValueError, match="an index is not within an array of shape"):
+            f(wrong, 2)
