@@ -322,7 +322,7 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
             f"memory_limit needs lengths that are known before a call, and those of {what} are not: give the inputs "
             'shapes, as in T.tensor("x", dtype="float32", shape=(32, 10))'
         ) from None
-    least = results + found.nbytes
+    least = min(whole, results + found.nbytes)
     if least > most:
         raise ValueError(
             f"memory_limit is {most} bytes, and the smallest plan that was found holds {least} beside the arguments, "

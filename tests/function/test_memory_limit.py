@@ -1,5 +1,6 @@
 """memory_limit: equal values in less memory, some computed twice; or an error that says what is possible."""
 
+import re
 from itertools import combinations
 from typing import NamedTuple
 
@@ -104,6 +105,22 @@ def test_the_least_that_an_error_names_is_possible():
         least = int(str(error).split("at least ")[1].split(",")[0])
     _, limited, x = pair(looked_at, least)
     assert limited.memory(x).peak <= least
+
+
+def test_the_least_that_an_error_names_is_no_more_than_without_a_limit():
+    """Arrays that are written over others live together with them, in a place that may fit worse."""
+    rng = np.random.default_rng(1)
+    x = T.tensor("x", dtype="float32", shape=(64, 16))
+    b, c = (tg.shared(rng.standard_normal(16).astype("float32")) for _ in range(2))
+    away = x - x.mean(axis=0, keepdims=True)
+    h = away / T.sqrt((away * away).mean(axis=0) + np.float32(0.01)) * b
+    h = h * c + T.outer(h.sum(axis=1), c) * np.float32(0.1)
+    loss = ((h - h.max(axis=1, keepdims=True)) ** 2).mean()
+    updates = [(w, w - g) for w, g in zip((b, c), tg.grad(loss, [b, c]))]
+    with pytest.raises(ValueError, match="memory_limit is") as error:
+        tg.function([x], loss, updates=updates, mode=tg.Mode(linker="c"), memory_limit=0.5)
+    least, whole = re.search(r"holds (\d+) .*without a limit: (\d+)", str(error.value)).groups()
+    assert int(least) <= int(whole)
 
 
 def test_updates_in_place_come_after_what_runs_again():

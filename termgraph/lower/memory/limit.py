@@ -250,9 +250,14 @@ class Fitted:
 def fitted(
     st: Statements, order: list[Statement], lives: Lives | None = None, pairs: Iterable[Over] | None = None
 ) -> Fitted:
-    """An order with its rooms; `pairs` are written one over the other, if not said those that lower the peak."""
+    """An order with its rooms; `pairs` are written one over the other, if not said those that lower the peak.
+
+    Joined arrays live longer, so that rooms may be larger for them: then there are none.
+    """
     lives = lives or st.lives(order)
-    rooms = rooms_by_size(st, lives, st.held(order, lives)[1] if pairs is None else pairs)
+    peak = st.held(order, lives)[1] if pairs is None else []
+    tried = [rooms_by_size(st, lives, each) for each in ([peak, ()] if peak else [pairs or ()])]
+    rooms = min(tried, key=bytes_of)
     return Fitted(order, rooms, bytes_of(rooms))
 
 

@@ -70,6 +70,20 @@ def test_an_index_out_of_bounds_is_met_although_the_result_is_known_before():
         f(np.ones(3), places)
 
 
+def test_an_index_that_one_thread_finds_is_the_error_of_all(monkeypatch):
+    """Threads that end because another one has failed do not say that a signal did it."""
+    monkeypatch.setattr(tg.config, "threads", 2)
+    x, i = T.dtensor3("x"), T.lvector("i")
+    picked = x[i] > 0
+    places = np.zeros(1000, "int64")
+    places[-1] = 8
+    for made in (T.argmax(picked, axis=2), T.min(picked, axis=(0, 2)), T.exp(x[i])):
+        f = tg.function([x, i], made, mode=tg.Mode(linker="c"))
+        for _ in range(5):
+            with pytest.raises(IndexError, match="index 8 is out of bounds"):
+                f(np.ones((5, 600, 8)), places)
+
+
 SHAPES = [(3, 4), (1, 4), (3, 1), (1, 1), (2, 4), (3, 3), (0, 4), (0, 1), (3, 0)]
 
 

@@ -65,8 +65,9 @@ enum { TG_ORDERS = 8, TG_COPIED_MOST = 1 << 27 };
 
 /* Between kernels and every thousand rows or so: if (TG_POLL(st)) return TG_INTERRUPT; */
 #define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)
-/* The same inside a kernel, which then ends half-done: the call has failed, so nothing of it may be kept. */
-#define TG_STOP(st) (TG_POLL(st) && ((st)->code = TG_INTERRUPT))
+/* The same inside a kernel, which then ends half-done: the call has failed, so nothing of it may be kept. If another
+   thread's failure is why it ends, that one stays. */
+#define TG_STOP(st) (TG_POLL(st) && tg_fail(st, TG_INTERRUPT, 0, 0, 0, 0, 0))
 
 /* Report a failure; the first one stays. Safe in several threads. Returns the code, to be returned. */
 static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, int64_t v1, int64_t v2, int64_t v3)
@@ -76,7 +77,7 @@ static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, i
         st->op = op;
         st->v[0] = v0, st->v[1] = v1, st->v[2] = v2, st->v[3] = v3;
     }
-    st->stop = 1;
+    __atomic_store_n(&st->stop, 1, __ATOMIC_RELEASE); /* whoever sees it finds the code */
     return (int)code;
 }
 
