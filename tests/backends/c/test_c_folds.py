@@ -198,3 +198,27 @@ def test_places_of_extremes_of_what_was_made_are_found_as_those_of_what_is_given
     a[2, 3] = np.nan
     for found, want in zip(f(a, b), [np.argmax(a @ b, axis=1), np.argmin(a @ b, axis=1)], strict=True):
         np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "float64"])
+def test_extremes_over_all_of_rows_too_short_for_vectors(kind, dtype, rng):
+    values = rng.integers(-9, 9, (17, 16, 2)).astype(dtype)
+    x = T.tensor("x", dtype=dtype, shape=values.shape)
+    for take in (lambda x: x[:, 4], lambda x: x[:, [4, 5]], lambda x: x.sum(axis=1)):
+        np.testing.assert_array_equal(
+            tg.function([x], getattr(T, kind)(take(x)))(values), getattr(take(values), kind)()
+        )
+
+
+@pytest.mark.parametrize("n", [3, 70, 131])
+def test_masks_are_read_where_each_step_reads_them(n, rng):
+    """Not behind the end of one that a choice reads, nor at a place that the loop finds first."""
+    x, y, v = T.vector("x", dtype="bool"), T.vector("y", dtype="bool"), T.dvector("v")
+    some, more, values = rng.random(1) < 0.5, rng.random(n) < 0.5, rng.normal(size=n + 1)
+    f = tg.function([x, y, v], (T.concatenate([x, y]) * v * T.exp(v)).sum())
+    assert not re.search(r"\bm0\[", f.source("c"))
+    np.testing.assert_allclose(f(some, more, values), (np.concatenate([some, more]) * values * np.exp(values)).sum())
+    g = tg.function([y, v], (T.tile(T.pad(y[::-1], [(1, 0)], mode="edge"), 2) * T.concatenate([v, v])).sum())
+    want = np.tile(np.pad(more[::-1], [(1, 0)], mode="edge"), 2) * np.concatenate([values, values])
+    np.testing.assert_allclose(g(more, values), want.sum())

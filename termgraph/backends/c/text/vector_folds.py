@@ -47,7 +47,15 @@ FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
 FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
 
 
-_NAMED = pattern(r"\bv\d")  # a value that an index reads
+_GIVEN = pattern(r"\b(\w+) = ")  # a name that a loop gives to a value
+
+
+def _is_ahead(load: str, loop: Sequence[str], known: set[str]) -> bool:
+    """Whether a load may stand before a loop's body: each step does it, and its index asks for nothing found there."""
+    given = {name for line in loop for name in _GIVEN.findall(line)} - known
+    depth = min(len(line) - len(line.lstrip()) for line in loop) + 4
+    each = any(load in line and len(line) - len(line.lstrip()) == depth for line in loop)
+    return each and not given & set(re.findall(r"\w+", load))
 
 
 def _before_arms(nodes: Sequence[Node]) -> set[Any]:
@@ -83,7 +91,7 @@ class CPrinter(VectorLoops):
         stop = end or self.poly(n.var.extent)
         if _finds_places(n):
             self.find_places(n, begin, stop, between)
-        elif not n.lanes and not self.brief and _vector_dtype(n) in ("int32", "int64"):
+        elif not n.lanes and not self.brief and self.are_whole_vectors(n, begin, stop):
             self.reduce_in_lanes(n, begin, stop)
         else:
             super().on_reduce(n, begin, end, first, between)
@@ -112,7 +120,7 @@ class CPrinter(VectorLoops):
         names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool" and b not in stored))
         folds = [n.fold.type.dtype for n in inside if isinstance(n, Accumulate)]
         loads = re.findall(rf"\b(?:{names})\[[^\[\]]*\]", "\n".join(written)) if names else []
-        if not loads or "float64" not in folds or any(_NAMED.search(load) for load in loads):
+        if not loads or "float64" not in folds or not all(_is_ahead(load, written, {i, "u"}) for load in loads):
             return
         del self.lines[at:]
         if cheap := not any(map(VECTOR_CALL.search, written)):
@@ -211,6 +219,11 @@ class CPrinter(VectorLoops):
             self.add_up_vectors(dtype, accs, nbytes, "" if may_be_few else f"const {self.d.ctype(dtype)} ")
         for f, acc in accs.items():
             self.text[f] = acc
+
+    def are_whole_vectors(self, n: Reduce, begin: str, end: str) -> bool:
+        """Whether a fold compares integers, enough for the widest vector as far as is known."""
+        dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
+        return dtype in ("int32", "int64") and (known is None or known >= WIDEST // _size(dtype))
 
     def few_or_lanes(self, n: Reduce, dtype: str, begin: str, end: str) -> None:
         """Folds in a loop that also writes: many elements as ever, few as vectors that end early."""
