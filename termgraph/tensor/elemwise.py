@@ -299,7 +299,8 @@ def log_ndtr(x: TensorLike) -> TensorVariable:
     x = _float_of(x, "log_ndtr")
     t = ew.mul(x, 0.5**0.5)
     low = ew.lt(x, -1.0)  # where a form is not asked it gets an argument of which it has a slope
-    tail = ew.sub(ew.log(ew.mul(0.5, ew.erfcx(ew.neg(ew.minimum(t, 0.0))))), ew.sqr(t))
+    below = ew.minimum(t, 0.0)
+    tail = ew.sub(ew.log(ew.mul(0.5, ew.erfcx(ew.neg(below)))), ew.sqr(below))
     return ew.switch(low, tail, ew.log1p(ew.mul(-0.5, ew.erfc(ew.maximum(t, -1.0)))))
 
 
@@ -337,7 +338,10 @@ def rel_entr(x: TensorLike, y: TensorLike) -> TensorVariable:
     x, y = _float_of(x, "rel_entr"), _float_of(y, "rel_entr")
     inside = ew.bitwise_and(ew.gt(x, 0.0), ew.gt(y, 0.0))
     nothing = ew.bitwise_and(ew.eq(x, 0.0), ew.ge(y, 0.0))
-    found = ew.switch(inside, ew.mul(x, ew.log(ew.true_div(x, y))), ew.switch(nothing, 0.0, ew.add(np.inf, ew.abs_(x))))
+    p, q = ew.switch(inside, x, 1.0), ew.switch(inside, y, 1.0)  # elsewhere it gets arguments of which it has a slope
+    ratio = ew.log1p(ew.switch(ew.ge(p, q), ew.true_div(ew.sub(p, q), q), ew.true_div(ew.sub(q, p), p)))
+    value = ew.mul(p, ew.switch(ew.ge(p, q), ratio, ew.neg(ratio)))  # all digits, also where p and q are nearly equal
+    found = ew.switch(inside, value, ew.switch(nothing, 0.0, ew.add(np.inf, ew.abs_(x))))
     return ew.switch(ew.isnan(y), y, found)
 
 

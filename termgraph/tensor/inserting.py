@@ -222,12 +222,12 @@ def put(a: TensorLike, ind: TensorLike, v: TensorLike, mode: str = "raise") -> T
     >>> T.put([0, 1, 2, 3], [0, 2], [-4, -5]).eval()
     array([-4,  1, -5,  3])
     """
-    a, places, values = as_tensor(a), ravel(as_tensor(ind)), ravel(as_tensor(v))
-    flat = ravel(a)
+    a, places = as_tensor(a), ravel(as_tensor(ind))
+    flat, values = ravel(a), _elements(v, a, "put")
     if values.type.shape == (0,):
         return a  # as in NumPy
-    new = cast(_repeated(_some(values, "put"), length(places, 0)), a.dtype)
-    places = cast(places, "int64") if places.type.shape == (0,) else places
+    new = _repeated(_some(values, "put"), length(places, 0))
+    places = cast(places, "int64") if places.type.shape == (0,) or places.type.dtype == "bool" else places
     return reshape(set_subtensor(flat[within(places, length(flat, 0), mode)], new), lengths(a))
 
 
@@ -239,9 +239,9 @@ def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable
     >>> T.place([1, 2, 3, 4], [0, 1, 1, 1], [44, 55]).eval()
     array([ 1, 44, 55, 44])
     """
-    arr, values = as_tensor(arr), ravel(as_tensor(vals))
-    mask = _as_many(mask, arr, "place")
-    every = cast(_repeated(_some(values, "place"), product(lengths(arr))), arr.dtype)
+    arr = as_tensor(arr)
+    mask, values = _as_many(mask, arr, "place"), _elements(vals, arr, "place")
+    every = _repeated(_some(values, "place"), product(lengths(arr)))
     turn = ew.maximum(reshape(cumsum(cast(ravel(mask), "int64")), lengths(arr)) - 1, 0)
     return ew.switch(mask, every[turn], arr)
 
@@ -257,10 +257,18 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
     array([ 0, -2,  2, -1])
     """
     a = as_tensor(a)
-    mask, values = _as_many(mask, a, "putmask"), ravel(as_tensor(values))
+    mask, values = _as_many(mask, a, "putmask"), _elements(values, a, "putmask")
     if values.type.shape == (0,):
         return a  # as in NumPy
-    return ew.switch(mask, cast(resize(_some(values, "putmask"), lengths(a)), a.dtype), a)
+    return ew.switch(mask, resize(_some(values, "putmask"), lengths(a)), a)
+
+
+def _elements(values: TensorLike, a: TensorVariable, who: str) -> TensorVariable:
+    """Values one after the other, as elements of an array."""
+    v = ravel(as_tensor(values))
+    if v.type.kind == "c" and a.type.kind != "c":
+        raise TypeError(f"{who}: complex values do not fit an array of dtype {a.dtype}; take T.real(values)")
+    return cast(v, a.dtype)
 
 
 def _some(values: TensorVariable, who: str) -> TensorVariable:

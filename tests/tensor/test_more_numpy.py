@@ -205,3 +205,31 @@ def test_what_is_refused_says_why():
         T.put(T.zeros(3), [5], 1.0).eval()
     with pytest.raises(AssertionError, match="diag_indices_from: the dimensions must have one length"):
         T.diag_indices_from(m)[0].eval({m: np.zeros((2, 3))})
+
+
+def test_truth_values_are_places_zero_and_one():
+    np.testing.assert_array_equal(T.put([5, 6, 7], [True, False], [1, 2]).eval(), [2, 1, 7])
+
+
+def test_what_an_array_cannot_hold_is_refused():
+    for put in (T.put, T.place, T.putmask):
+        with pytest.raises(TypeError, match="complex values do not fit an array of dtype float64"):
+            put(T.zeros(2), [1, 0], 1j)
+
+
+def test_relative_entropies_have_all_digits_and_gradients_where_a_chance_is_zero():
+    x, y = T.dvectors("x", "y")
+    value = T.rel_entr(x, y)
+    f = tg.function([x, y], [value, *tg.grad(value.sum(), [x, y])])
+    near = 0.3 * (1 + 1e-9)  # log(0.3 / near) by its series
+    u = (near - 0.3) / 0.3
+    np.testing.assert_allclose(f([0.3], [near])[0], [0.3 * (-u + u * u / 2)], rtol=1e-14)
+    found, by_x, by_y = f([0.0, 0.5, 0.0], [1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(found, 0.0)
+    np.testing.assert_allclose(by_x[1], 1.0)
+    np.testing.assert_allclose(by_y, [0.0, -1.0, 0.0])
+
+
+def test_the_slope_of_a_certain_chance_is_zero():
+    x = T.dvector("x")
+    assert tg.function([x], tg.grad(T.log_ndtr(x).sum(), x))([np.inf]) == [0.0]
