@@ -66,12 +66,23 @@ def histogram_bin_edges(
     >>> T.histogram_bin_edges([1.0, 2.0, 4.0], bins=3).eval()
     array([1., 2., 3., 4.])
     """
-    return _edges(as_tensor(a), int(bins), range) if isinstance(bins, (int, np.integer)) else as_tensor(bins)
+    if isinstance(bins, (int, np.integer)):
+        return _edges(as_tensor(a), int(bins), range)
+    edges = as_tensor(bins)
+    if hasattr(edges, "data") and (edges.data[1:] < edges.data[:-1]).any():
+        raise ValueError(f"edges of a histogram must not decrease, got {edges.data}")
+    return edges
 
 
 def _edges(a: TensorVariable, bins: int, limits: Sequence[float] | None) -> Any:
     """The ends of intervals of equal width."""
     dtype = a.dtype if a.type.kind == "f" else "float64"
+    if limits is None and 0 in a.type.shape:
+        limits = 0, 1
+    elif limits is not None and all(isinstance(v, (int, float, np.number)) for v in limits):
+        low, high = limits
+        if not -np.inf < low <= high < np.inf:
+            raise ValueError(f"range of a histogram must be its smallest and its largest edge, got {tuple(limits)}")
     low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
     low, high = cast(low, dtype), cast(high, dtype)
     flat = ew.eq(low, high)

@@ -233,3 +233,13 @@ def test_relative_entropies_have_all_digits_and_gradients_where_a_chance_is_zero
 def test_the_slope_of_a_certain_chance_is_zero():
     x = T.dvector("x")
     assert tg.function([x], tg.grad(T.log_ndtr(x).sum(), x))([np.inf]) == [0.0]
+
+
+def test_edges_of_histograms():
+    for wrong in ({"range": (1, 0)}, {"range": (0, np.inf)}, {"bins": [3, 2, 1]}):
+        with pytest.raises(ValueError, match="of a histogram must"):
+            T.histogram(X, **wrong)
+    with pytest.raises(ValueError, match="range of a histogram must"):
+        T.histogram2d(X, Y, 3, [(0, 1), (1, 0)])
+    for found, want in zip(T.histogram2d([], [], 3), np.histogram2d([], [], 3), strict=True):
+        np.testing.assert_array_equal(found.eval(), want)
