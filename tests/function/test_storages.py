@@ -9,6 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.run import glue
 
 MODES = [None, tg.Mode(linker="py")]
@@ -80,6 +81,7 @@ def test_calls_take_a_default_that_is_set(mode):
     assert float(g(x=2.0)[0]) == 10
 
 
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 @pytest.mark.parametrize("load", [glue.load_glue, glue.load_fallback], ids=["native", "ctypes"])
 def test_a_default_may_be_set_while_a_call_reads_it(load, monkeypatch):
     monkeypatch.setattr(glue, "_provider", load())

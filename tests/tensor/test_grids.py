@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.terms.errors import ShapeError
 
 MODES = [tg.Mode(linker="py"), tg.Mode(linker="auto")]
@@ -120,6 +121,7 @@ def test_indices_of_a_negative_length_are_refused():
     np.testing.assert_array_equal(T.indices((n, 2)).eval({n: 0}), np.indices((0, 2)))
 
 
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 def test_positions_are_checked_in_c():
     i, n = T.lvector("i"), T.lscalar("n")
     with tg.config.change_flags(linker="c"):
