@@ -9,6 +9,8 @@ the cache, for as many filters as stay in a larger one. Transforms only add, sub
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
+
 POINTS = 4  # along a dimension
 _TO_PLACES = ("{0} + {1} + {2}", "{1} - {2} - {3}")
 # Along a dimension: a point, what is read there of a window, and of the filter.
@@ -76,10 +78,7 @@ def text(k: int) -> str:
         "$SIDE": str(n),
         "$K": str(k),
     }
-    out = WINOGRAD
-    for name, piece in pieces.items():
-        out = out.replace(name, piece)
-    return out
+    return filled(WINOGRAD, pieces)
 
 
 SHARED = """

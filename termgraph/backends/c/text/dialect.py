@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,13 @@ _NUMBERS = {"pi/180": math.pi / 180, "180/pi": 180 / math.pi}  # what spellings 
 _CHAINS = "+*|&^"
 _PLACES: dict[tuple, dict[str, str]] = {}  # see `_places`
 _TEXTS: dict[tuple, str | None] = {}  # of the op table, by dialect, spelling and dtype
+
+
+def filled(template: str, pieces: Mapping[str, str]) -> str:
+    """A template with its words replaced, one after the other."""
+    for word, piece in pieces.items():
+        template = template.replace(word, piece)
+    return template
 
 
 class NotInC(Exception):

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from termgraph._lazy import pattern
-from termgraph.backends.c.text.dialect import CTYPE, SHORT
+from termgraph.backends.c.text.dialect import CTYPE, SHORT, filled
 from termgraph.terms.dtypes import lowest
 
 DTYPES = {short: dtype for dtype, short in SHORT.items() if dtype not in ("float16", "bfloat16")}
@@ -31,21 +31,18 @@ def functions(source: str) -> str:
     for kind, which, short, sizes in found:
         of = "forward" if which.startswith("winograd") else which  # what computes the same
         if kind == "conv":
-            parts[f"products {short}"] = _filled(PRODUCTS, short)
-        text = _filled(CONVOLUTIONS[of] if kind == "conv" else _pooling(of, DTYPES[short]), short)
+            parts[f"products {short}"] = _typed(PRODUCTS, short)
+        text = _typed(CONVOLUTIONS[of] if kind == "conv" else _pooling(of, DTYPES[short]), short)
         parts[f"{kind} {of} {short}"] = text
         parameters = text[text.index("(", text.index(f"tg_{kind}_plain")) + 1 : text.index(")\n{")]
         names = {"$CALLED": f"tg_{kind}_{which}_{short}{sizes}", "$PLAIN": f"tg_{kind}_plain_{of}_{short}"}
         names |= {"$NAME": f"tg_{kind}_surely_{which}_{short}{sizes}", "$PARAMETERS": " ".join(parameters.split())}
         names["$GIVEN"] = ", ".join(GIVEN.findall(names["$PARAMETERS"]))
-        text = SURELY
-        for name, piece in names.items():
-            text = text.replace(name, piece)
-        parts[names["$NAME"]] = text.strip()
+        parts[names["$NAME"]] = filled(SURELY, names).strip()
     return "\n".join([SPARING.strip(), *parts.values()]) if parts else ""
 
 
-def _filled(text: str, short: str) -> str:
+def _typed(text: str, short: str) -> str:
     return text.strip().replace("$T", CTYPE[DTYPES[short]]).replace("$N", short)
 
 
@@ -72,10 +69,7 @@ def _pooling(kind: str, dtype: str) -> str:
         "$WINDOWS": "\n".join(_element(a, "j") for a in names if a in "yg"),
         "$BODY": re.sub(r"\b([XYGO])\b", lambda m: f"*{m[1].lower()}_at", body),
     }  # fmt: skip
-    text = POOLING
-    for name, piece in pieces.items():
-        text = text.replace(name, piece)
-    return text
+    return filled(POOLING, pieces)
 
 
 def _element(a: str, at: str) -> str:
@@ -129,27 +123,27 @@ TG_SPARING void tg_conv_products_plain_$N(const tg_conv_shape *q, $T *to, const 
         }
 }
 """
+IMAGES = """
+TG_SPARING void tg_conv_plain_$WAY_$N(tg_conv_shape q, const $T *a, const int64_t *as, const $T *b,
+                                         const int64_t *bs, $T *y, tg_conv_after after)
+{
+    const int64_t size = q.$LENGTHS[0] * q.$LENGTHS[1] * q.$LENGTHS[2];
+    const int64_t ys[5] = {q.$CHANNELS * size, size, q.$LENGTHS[1] * q.$LENGTHS[2], q.$LENGTHS[2], 1};
+    tg_conv_products_plain_$N(&q, y, a, b, ys, as, bs, q.n * q.$CHANNELS * size, (const int[3]){$OPERANDS});
+    if (after.kernel) *after.at = after.row, after.kernel(after.context, 0, q.n * after.items, 0);
+}
+"""
+
+
+def _images(way: str, lengths: str, channels: str, operands: str) -> str:
+    """A result that lies image by image: of images and filters, or of filters and cotangents."""
+    pieces = {"$WAY": way, "$LENGTHS": lengths, "$CHANNELS": channels, "$OPERANDS": operands}
+    return filled(IMAGES, pieces)
+
+
 CONVOLUTIONS = {
-    "forward": """
-TG_SPARING void tg_conv_plain_forward_$N(tg_conv_shape q, const $T *x, const int64_t *xs, const $T *w,
-                                         const int64_t *ws, $T *y, tg_conv_after after)
-{
-    const int64_t size = q.out[0] * q.out[1] * q.out[2];
-    const int64_t ys[5] = {q.f * size, size, q.out[1] * q.out[2], q.out[2], 1};
-    tg_conv_products_plain_$N(&q, y, x, w, ys, xs, ws, q.n * q.f * size, (const int[3]){2, 0, 1});
-    if (after.kernel) *after.at = after.row, after.kernel(after.context, 0, q.n * after.items, 0);
-}
-""",
-    "spread": """
-TG_SPARING void tg_conv_plain_spread_$N(tg_conv_shape q, const $T *w, const int64_t *ws, const $T *g,
-                                        const int64_t *gs, $T *y, tg_conv_after after)
-{
-    const int64_t size = q.in[0] * q.in[1] * q.in[2];
-    const int64_t ys[5] = {q.c * size, size, q.in[1] * q.in[2], q.in[2], 1};
-    tg_conv_products_plain_$N(&q, y, w, g, ys, ws, gs, q.n * q.c * size, (const int[3]){0, 1, 2});
-    if (after.kernel) *after.at = after.row, after.kernel(after.context, 0, q.n * after.items, 0);
-}
-""",
+    "forward": _images("forward", "out", "f", "2, 0, 1"),
+    "spread": _images("spread", "in", "c", "0, 1, 2"),
     "taps": """
 TG_SPARING void tg_conv_plain_taps_$N(tg_conv_shape q, const $T *x, const int64_t *xs, const $T *g,
                                       const int64_t *gs, $T *y)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.build.compilers import vector_bytes
-from termgraph.backends.c.text.dialect import CTYPE, SHORT
+from termgraph.backends.c.text.dialect import CTYPE, SHORT, filled
 from termgraph.backends.c.text.plain_routines import least
 from termgraph.backends.c.text.pooling_gradients import gradient, lanes
 
@@ -73,9 +73,7 @@ def _function(kind: str, short: str, k: int, s: int) -> str:
         "$S": str(s),
         "$I": f"int{8 * size}_t",
     }
-    for name, text in {**named, "$T": CTYPE[dtype]}.items():
-        out = out.replace(name, text)
-    return out
+    return filled(out, {**named, "$T": CTYPE[dtype]})
 
 
 def _more(kind: str, dtype: str) -> str:

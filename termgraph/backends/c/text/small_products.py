@@ -6,7 +6,7 @@ Columns of the result stay in registers, four rows at a time. Compiled once for 
 from __future__ import annotations
 
 from termgraph.backends.c.apart import section
-from termgraph.backends.c.text.dialect import CTYPE
+from termgraph.backends.c.text.dialect import CTYPE, filled
 from termgraph.backends.c.text.library_calls import LETTER, SIDE
 from termgraph.backends.c.text.thin_products import GEMM, HEAD
 
@@ -100,15 +100,9 @@ def _functions() -> str:
         "SIDE": str(SIDE),
         "ROOM": str(ROOM),
     }
-    columns, product = [_filled(part, pieces).strip() for part in (COLUMNS, PRODUCT)]
+    columns, product = [filled(part, pieces).strip() for part in (COLUMNS, PRODUCT)]
     product = product.replace("$EACH", "\n".join(EACH.replace("$W", str(w)) for w in WIDTHS))
     return "\n".join([HEAD.strip(), *[columns.replace("$W", str(w)) for w in WIDTHS], product])
-
-
-def _filled(text: str, pieces: dict[str, str]) -> str:
-    for name, piece in pieces.items():
-        text = text.replace(name, piece)
-    return text
 
 
 __all__ = ["helpers"]

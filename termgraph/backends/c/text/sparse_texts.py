@@ -5,6 +5,7 @@ A pattern is `indices` and `indptr`, with the distances between their elements, 
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
 from termgraph.terms.ops.sparse import SPARE
 
 _SPARSE = """
@@ -53,10 +54,7 @@ def _sparse(by_rows: bool, vector: bool) -> str:
         "$MINORS": "columns" if by_rows else "rows", "$CLEAR": "" if by_rows and vector else clear,
         "$BEGIN": begin, "$ONE": one, "$END": end,
     }  # fmt: skip
-    text = _SPARSE
-    for name, piece in pieces.items():
-        text = text.replace(name, piece)
-    return text
+    return filled(_SPARSE, pieces)
 
 
 TEXTS = {

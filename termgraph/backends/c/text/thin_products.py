@@ -7,7 +7,7 @@ few rows only. Here it is read once, along memory. Compiled once for all program
 from __future__ import annotations
 
 from termgraph.backends.c.apart import ENTRY, section
-from termgraph.backends.c.text.dialect import CTYPE
+from termgraph.backends.c.text.dialect import CTYPE, filled
 from termgraph.backends.c.text.library_calls import FEW, LARGE, LETTER, TEXTS
 
 TAPS = (8, 4, 2, 1)  # rows of the matrix that are added to the result at a time
@@ -52,10 +52,7 @@ def _scalar_products() -> str:
         "$ADDS": adds,
         "$STORES": " ".join(f"sums[{SQUARE * r + j}] = s{r}_{j};" for r, j in names),
     }
-    out = SCALAR_PRODUCTS.strip()
-    for name, piece in pieces.items():
-        out = out.replace(name, piece)
-    return out.replace("SQUARE", str(SQUARE))
+    return filled(SCALAR_PRODUCTS.strip(), pieces).replace("SQUARE", str(SQUARE))
 
 
 GEMM = f"TG_APART {ENTRY.findall(TEXTS['gemm'])[0]};"  # which stands in an object of its own, too
