@@ -11,7 +11,7 @@ from termgraph.tensor.checks import Assert
 from termgraph.tensor.creation import arange, linspace, ones, tri, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
-from termgraph.tensor.lengths import as_lengths, length, lengths
+from termgraph.tensor.lengths import as_lengths, length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.selecting import nonzero
 from termgraph.tensor.shaping import broadcast_arrays, dimshuffle, specify_shape
@@ -112,7 +112,7 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> li
     """
     step, lengths = _order("unravel_index", order), as_lengths(shape)
     rest = _whole("unravel_index", "indices", indices)
-    size = _product(lengths)
+    size = product(lengths)
     told = f"unravel_index: an index is not within an array of shape {_text(shape)}"
     rest = required(rest, ew.bitwise_and(ew.ge(rest, 0), ew.lt(rest, size)), message=told)
     found = []
@@ -291,13 +291,6 @@ def fromfunction(
     """
     found = indices(shape, dtype)
     return function(*[found[i] for i in range(len(as_lengths(shape)))], **kwargs)
-
-
-def _product(lengths: Sequence[Any]) -> int:
-    total: Any = 1
-    for n in lengths:
-        total = total * n
-    return total
 
 
 def _text(shape: ShapeLike) -> str:

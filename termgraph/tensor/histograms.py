@@ -127,11 +127,15 @@ def histogramdd(
     if len(limits) != d:
         raise ValueError(f"histogramdd: {len(limits)} ranges for points with {d} coordinates: give None, or {d}")
     edges = [histogram_bin_edges(p, b, r) for p, b, r in zip(points, each, limits)]
-    places, insides = zip(*[_bins_of(p, e) for p, e in zip(points, edges)]) if d else ((), ())
+    places, insides = zip(*[_bins_of(p, e) for p, e in zip(points, edges)])
     inside: Any = insides[0]
     for other in insides[1:]:
         inside = ew.logical_and(inside, other)
-    counted = cast(inside, "float64") if weights is None else ew.switch(inside, _weights(weights), 0.0)
+    counted = (
+        cast(inside, "float64")
+        if weights is None
+        else ew.switch(inside, cast(ravel(as_tensor(weights)), "float64"), 0.0)
+    )
     counts = zeros([length(e, 0) - 1 for e in edges], "float64")
     counts = inc_subtensor(counts[places], counted)
     if density:
@@ -154,14 +158,10 @@ def _coordinates(sample: Any) -> list[TensorVariable]:
                 f"histogramdd: points are rows of a matrix with a known number of columns, got {x.type}; "
                 "T.specify_shape(x, (None, 2)) says how many, or give a list of vectors"
             )
-        points = [x[:, i] for i in np.arange(count)]
+        points = [x[:, i] for i in range(count)]
     if not points:
         raise ValueError("histogramdd: points must have at least one coordinate")
     return points
-
-
-def _weights(weights: TensorLike) -> TensorVariable:
-    return cast(ravel(as_tensor(weights)), "float64")
 
 
 @on_terms

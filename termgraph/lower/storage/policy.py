@@ -351,21 +351,21 @@ class Storage:
         if value in self.scalars.divides:
             if self._store_as_before(t, buf):
                 return
-            if self._store_split(t, buf, shape):
+            if self._store_split(t, buf, shape, value):
                 return
         self.add(Store(buf, place, value, vars))
 
-    def _store_split(self, t: AnyTerm, buf: Buf, shape: Index) -> bool:
-        """Stored by loops that are cut where an index was divided; False if divisions are left."""
+    def _store_split(self, t: AnyTerm, buf: Buf, shape: Index, value: Any) -> bool:
+        """Stored by loops that are cut where an index of its value is divided; False if divisions are left."""
         loops = SplitLoops(shape)
         for _ in range(ATTEMPTS):
+            if not loops.cut(value, self.scalars.divides):
+                return False
             index = tuple(loops.index)
             value = self.value(t, index)
             if value not in self.scalars.divides:
                 self.add(Store(buf, buf.offset(index), value, loops.vars))
                 return True
-            if not loops.cut(value, self.scalars.divides):
-                break
         return False
 
     def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
