@@ -52,12 +52,15 @@ def _float_x(dtype: DTypeLike) -> Any:
     return config.floatX
 
 
-def _plain(kind: str, shape: tuple) -> Callable:
-    def make(name: str | None = None, dtype: str | None = None) -> Any:
-        return make_input(TensorType(_float_x(dtype), shape), name)
+def _plain(kind: str, lengths: tuple) -> Callable:
+    def make(name: str | None = None, dtype: str | None = None, shape: Any = None) -> Any:
+        known = lengths if shape is None else tuple(shape)
+        if len(known) != len(lengths):
+            raise ValueError(f"{kind}() takes {len(lengths)} lengths, not shape={known}")
+        return make_input(TensorType(_float_x(dtype), known), name)
 
     make.__name__ = make.__qualname__ = kind
-    make.__doc__ = f"A fresh {kind} of dtype `config.floatX` (or `dtype`)."
+    make.__doc__ = f"A fresh {kind} of dtype `config.floatX` (or `dtype`); `shape` may say lengths, None where unknown."
     return make
 
 

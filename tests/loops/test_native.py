@@ -9,6 +9,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.dtypes import numpy_dtype
+from termgraph.terms.errors import ShapeError
 
 LINKER = "auto"
 x, w, n = T.dvector("x"), T.dmatrix("w"), T.lscalar("n")
@@ -328,3 +329,30 @@ def test_rows_and_constants_that_repeat_lie_nowhere(rows):
 def test_calls_before_a_loop_that_reads_them(before):
     out, _ = tg.scan(lambda row, h: T.tanh(h * 0.5 + row), before(w), T.zeros((3,)))
     both([w], [out], np.sort(rng.normal(size=(3, 3))))
+
+
+@pytest.mark.parametrize("steps", [None, 3, 20])
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (3, 3), (3,), (1, 1), (3, 2)])
+def test_products_with_constants_of_any_shape(shape, steps):
+    """A constant that is a column was taken for a transposed matrix; the copy of it that was made read itself."""
+    k = T.constant(rng.normal(size=shape[::-1])).T  # computed before the loop, and known when compiling
+    ones = T.constant(np.ones((shape[-1], 3)))
+
+    def step(h):
+        right = T.tanh(h[:, : shape[0]] @ k)
+        return h * 0.5 + (right[:, None] if right.ndim == 1 else right @ ones) * 0.1
+
+    hs = tg.scan(step, outputs_info=w, n_steps=n if steps is None else steps)[0]
+    results = [hs, tg.grad((hs[-1] ** 2).sum(), w)]
+    inputs, values = ([w, n], [rng.normal(size=(3, 3)), 5]) if steps is None else ([w], [rng.normal(size=(3, 3))])
+    assert both(inputs, results, *values)[0].maker.work.not_native is None
+
+
+def test_a_carried_spectrum_of_known_length_is_one_program():
+    """The signal's length, of which the spectrum has half, is that of the filter; it was taken for one that changes."""
+    decay = T.constant(np.linspace(1.0, 0.5, 9))
+    last = tg.loop(lambda v, _: (v * decay, None), T.fft.rfft(x), length=n)[0]
+    f, _ = both([x, n], [T.fft.irfft(last, 16)], rng.normal(size=16), 3)
+    assert is_native(f)
+    with pytest.raises(ShapeError, match="9"):
+        f(rng.normal(size=12), 3)

@@ -115,6 +115,13 @@ def test_the_whole_family_of_constructors(letter, dtype):
         assert type_("v").name == "v"
 
 
+def test_plain_names_take_lengths():
+    assert T.matrix("m", dtype="int8", shape=(None, 3)).type == T.TensorType("int8", (None, 3))
+    assert T.vector(shape=[2]).type.shape == (2,)
+    with pytest.raises(ValueError, match="vector.. takes 1 lengths"):
+        T.vector("v", shape=(2, 3))
+
+
 def test_irow_filter_makes_three_checks():
     T.irow.filter(np.ones((1, 5), "int32"))
     for bad in (np.ones((1, 5)), np.ones((1, 5, 1), "int32"), np.ones((2, 5), "int32")):

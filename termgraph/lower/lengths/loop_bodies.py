@@ -101,14 +101,16 @@ class BodyLengths(Lengths):
 def _surely_differ(a: Poly, b: Poly) -> bool:
     """Whether two lengths differ, as far as trying a few shows: where they may agree, that is checked at run time.
 
-    Other lengths than those in `a` are tried as multiples of these, too: gates are cut from one wide array.
+    Other lengths than those in `a` are tried as multiples of these, too: gates are cut from one wide array. Beside a
+    known length those near it and near its double are tried, of which it may be half: spectra of real numbers.
     """
     if (a - b).const is not None:
         return True
     own = symbols(a)
     others = [n for n in symbols(b) if n not in own]
-    tried = {1, 2, 3, 8, *[n for n in (a.const, b.const) if n is not None]}
-    for n in tried:
+    known = [n for n in (a.const, b.const) if n is not None]
+    near = [m for n in known for m in (n - 1, n, n + 1, 2 * n - 2, 2 * n - 1, 2 * n, n // 2)]
+    for n in sorted({1, 2, 3, 8, *[m for m in near if m > 0]}):
         for times in (1, 2, 3, 4, 5, 6, 8) if others else (1,):
             env = {**dict.fromkeys(own, n), **dict.fromkeys(others, n * times)}
             if evaluate(a, env) == evaluate(b, env):

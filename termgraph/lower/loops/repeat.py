@@ -92,13 +92,16 @@ class _Builder:
     def better_copied(self, i: int, view: View | None) -> bool:
         """Whether a constant that is multiplied by in every step is read from a copy that is made once.
 
-        Where BLAS cannot read it, each step would copy it; one seen transposed makes products slower.
+        Where BLAS cannot read it, each step would copy it; one seen transposed makes products slower. A single row or
+        column has but one order.
         """
         if i >= self.first_carry or view is None or len(view[2]) not in (1, 2):
             return False
         leaf, strides, steps = self.leaves[i], view[2], self.lengths.steps.const
         if not is_matrix(strides, self.lengths[leaf]):
             return any(shuffled(a) is leaf for p in self.lengths.order if p.op.name in PRODUCTS for a in p.args)
+        if ONE in self.lengths[leaf]:
+            return False
         right = any(p.op is dot and p.args[1] is leaf and p.args[0].type.ndim == 2 for p in self.lengths.order)
         return right and strides[0] is ONE and strides[-1] is not ONE and (steps is None or steps >= FEW_STEPS)
 

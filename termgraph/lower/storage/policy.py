@@ -197,8 +197,8 @@ class Storage:
                 self.keep(t)
 
     def keep(self, t: Any) -> None:
-        """Give a term storage, from now on."""
-        if t in self.cuts:
+        """Give a term storage, from now on; the elements of a constant lie somewhere as it is."""
+        if t in self.cuts or (t.op is CONST and t.scalar is None):
             return
         self.cuts[t] = None
         self.push.bufs[t] = self._buf(t)
