@@ -11,7 +11,7 @@ import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant, out_type
+from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant, known_value, out_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,9 +179,9 @@ def _split(c: Conversion, node: Apply, x: object, *rest: TensorVariable) -> Any:
     axis, (lengths,) = _axis_of(node, rest, first=1)
     if axis is None:
         return NotImplemented
-    if is_constant(node.inputs[-1]):
-        cuts = np.cumsum(node.inputs[-1].data)[:-1].tolist()
-        return T.split(x, cuts, axis=axis)
+    known = known_value(node.inputs[-1], lengths)
+    if known is not None:
+        return T.split(x, np.cumsum(known)[:-1].tolist(), axis=axis)
     return T.split(x, lengths, node.op.len_splits, axis=axis)
 
 
@@ -189,8 +189,8 @@ def _axis_of(node: Apply, operands: Any, first: int) -> tuple[int | None, Any]:
     """The axis, a property or an operand by PyTensor's version, and the other operands."""
     if hasattr(node.op, "axis"):
         return node.op.axis, operands
-    given = node.inputs[first]
-    return (int(given.data) if is_constant(given) else None), operands[1:]
+    known = known_value(node.inputs[first], operands[0])
+    return (None if known is None else int(known)), operands[1:]
 
 
 def _filled_by(f: Callable[..., TensorVariable]) -> Any:
@@ -205,7 +205,8 @@ converts("FillDiagonal")(lambda c, node, x, value: T.fill_diagonal(x, value))
 
 def _numbers(node: Apply, given: Sequence[TensorVariable]) -> list[Any]:
     """Operands, as plain numbers where they are constant, so that lengths are known."""
-    return [v.data.item() if is_constant(v) else x for v, x in zip(node.inputs, given)]
+    known = [known_value(v, x) for v, x in zip(node.inputs, given)]
+    return [x if k is None else k.item() for k, x in zip(known, given)]
 
 
 @converts("ExtractDiag", reads="offset axis1 axis2")
@@ -245,22 +246,24 @@ def _repeat(c: Conversion, node: Apply, x: object, repeats: TensorVariable) -> A
 
 
 # ---------------------------------------------------------------------- order and search
-def _sorted_along(node: Apply, x: object) -> tuple[Any, int] | None:
-    axis = node.inputs[1]
-    if not is_constant(axis):
-        return None
-    return (T.ravel(x), 0) if axis.data is None else (x, int(axis.data))
+def _sorted_along(node: Apply, x: object, axis: Any = None) -> tuple[Any, int] | None:
+    if len(node.inputs) == 1:
+        return x, node.op.axis
+    if is_constant(node.inputs[1]) and node.inputs[1].data is None:
+        return T.ravel(x), 0
+    known = known_value(node.inputs[1], axis)
+    return None if known is None else (x, int(known))
 
 
 @converts("SortOp", reads="kind order axis")
-def _sort(c: Conversion, node: Apply, x: object, *_: object) -> Any:
-    found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
+def _sort(c: Conversion, node: Apply, *operands: object) -> Any:
+    found = _sorted_along(node, *operands)
     return T.sort(*found) if found else NotImplemented
 
 
 @converts("ArgSortOp", reads="kind order axis")
-def _argsort(c: Conversion, node: Apply, x: object, *_: object) -> Any:
-    found = _sorted_along(node, x) if len(node.inputs) > 1 else (x, node.op.axis)
+def _argsort(c: Conversion, node: Apply, *operands: object) -> Any:
+    found = _sorted_along(node, *operands)
     return cast(T.argsort(*found), out_type(node).dtype) if found else NotImplemented
 
 
@@ -279,9 +282,10 @@ def _nonzero(c: Conversion, node: Apply, x: TensorVariable) -> Any:
 
 @converts("UnravelIndex", reads="order")
 def _unravel(c: Conversion, node: Apply, i: TensorVariable, dims: ShapeLike) -> Any:
-    if node.op.order != "C" or not is_constant(node.inputs[1]):
+    known = known_value(node.inputs[1], dims)
+    if node.op.order != "C" or known is None:
         return NotImplemented
-    return list(T.unravel_index(i, tuple(int(n) for n in node.inputs[1].data)))
+    return list(T.unravel_index(i, tuple(int(n) for n in known)))
 
 
 @converts("PermuteRowElements", reads="inverse")

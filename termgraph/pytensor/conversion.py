@@ -14,6 +14,9 @@ import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.evaluate import evaluate
+from termgraph.terms.op import CONST
+from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from pytensor.graph.basic import Apply
@@ -103,6 +106,17 @@ def constant_value(v: TensorLike) -> Any:
 def is_constant(v: PyTensorVariable) -> bool:
     """Whether a variable of PyTensor is a constant."""
     return v.owner is None and hasattr(v, "data")
+
+
+def known_value(v: PyTensorVariable, x: Any) -> Any:
+    """The value of a variable, which became x, that is known now: a constant, or computed of constants; else None.
+
+    Where PyTensor does not rewrite first, an axis may be such an expression: `minimum(switch(0 >= 0, 0, 1), 0)`.
+    """
+    if is_constant(v):
+        return v.data
+    made_of_constants = all(t.args or t.op is CONST for t in children_first([x.term]))
+    return evaluate([x.term])[0] if made_of_constants else None
 
 
 def site_of(v: TensorLike) -> tuple:
@@ -210,5 +224,5 @@ def out_type(node: Apply, i: int = 0) -> Any:
 
 __all__ = [
     "ANYTHING", "CONVERTERS", "OPAQUE", "BridgeError", "Conversion", "cast", "constant_value", "converts", "fitting",
-    "is_array", "is_constant", "kind_of", "out_type", "row_of", "unread", "variable_for",
+    "is_array", "is_constant", "kind_of", "known_value", "out_type", "row_of", "unread", "variable_for",
 ]  # fmt: skip

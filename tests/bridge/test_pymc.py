@@ -49,7 +49,18 @@ def recurrence():
     return model
 
 
-MODELS = {f.__name__: f for f in (hierarchy, process, recurrence)}
+def series():
+    """Random walks join steps along an axis that is an expression of constants."""
+    y = np.sin(np.arange(10.0))
+    with pm.Model() as model:
+        rho, sigma = pm.Normal("rho", 0, 0.3, shape=2), pm.HalfNormal("sigma", 1)
+        level = pm.GaussianRandomWalk("level", sigma=sigma, init_dist=pm.Normal.dist(0, 1), steps=9)
+        pm.AR("ar", rho=rho, sigma=sigma, init_dist=pm.Normal.dist(0, 1, shape=2), steps=8, observed=y)
+        pm.Normal("y", level, 0.5, observed=y)
+    return model
+
+
+MODELS = {f.__name__: f for f in (hierarchy, process, recurrence, series)}
 
 
 def points(n, size):
