@@ -202,13 +202,13 @@ def _repeated(flat: TensorVariable, count: Any) -> TensorVariable:
 
     Whole copies, then a part of one: a remainder for each element would take ten times as long.
     """
-    (n,) = flat.type.shape
-    flat = flat if n else concatenate([flat, zeros((ew.maximum(1 - as_tensor(length(flat, 0)), 0),), flat.dtype)])
     n = length(flat, 0)
-    if isinstance(count, int) and isinstance(n, int) and count <= n:
+    if isinstance(count, int) and isinstance(n, int) and n > 0 and count <= n:
         return flat[:count]
-    times = count // n
-    return concatenate([ravel(broadcast_to(dimshuffle(flat, "x", 0), (times, n))), flat[: count - times * n]])
+    times = 0 if isinstance(n, int) and n == 0 else count // ew.maximum(n, 1)
+    whole = ravel(broadcast_to(dimshuffle(flat, "x", 0), (times, n)))
+    none = ew.maximum(1 - as_tensor(n), 0)
+    return concatenate([whole, flat[: count - times * n], zeros((count * none,), flat.dtype)])
 
 
 @on_terms

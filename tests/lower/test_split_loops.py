@@ -92,3 +92,16 @@ def test_random_tiles_repeats_and_blocks():
         got = tg.function([x], list(made(T, x, np.random.default_rng(seed + 1000))))(a)
         for have, want in zip(got, made(np, a, np.random.default_rng(seed + 1000)), strict=True):
             np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-9, err_msg=str(seed))
+
+
+def test_whole_copies_and_a_part_are_read_without_choices():
+    x = T.dmatrix("x")
+    f = tg.function([x], T.resize(x, (5, 7)))
+    g = tg.function([x], tg.grad((T.resize(x, (5, 7)) ** 2).sum(), x))
+    for shape in ((0, 3), (1, 1), (2, 3), (5, 7), (6, 6), (4, 20)):
+        a = RNG.normal(size=shape)
+        np.testing.assert_array_equal(f(a), np.resize(a, (5, 7)))
+        times = np.bincount(np.arange(35) % max(a.size, 1), minlength=a.size)[: a.size].reshape(shape)
+        np.testing.assert_allclose(g(a), 2 * a * times, rtol=1e-14)
+    assert "%" not in kernels(f) + kernels(g)
+    assert kernels(f).count("] = in0[") == 2, kernels(f)  # stored as they are read, without a choice

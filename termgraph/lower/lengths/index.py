@@ -31,19 +31,43 @@ from termgraph.lower.lengths.polynomials import (
 
 
 # ---------------------------------------------------------------------- bounds
-def bound(p: Poly, upper: bool) -> Poly | None:
-    """The largest (or smallest) value over all loop variables, as a polynomial in lengths; None if unknown."""
+def bound(p: Poly, upper: bool, whole: bool = False) -> Poly | None:
+    """The largest (or smallest) value over all loop variables, as a polynomial in lengths; None if unknown.
+
+    Quotients and remainders of lengths have bounds of their own, or stay what they are: `whole`.
+    """
     out = ZERO
     for m, c in p.terms:
-        extreme: Poly | None = poly(c)
-        for a in m:
-            limit = _atom_bound(a, (c > 0) == upper)
+        extreme: Poly | None
+        extreme, atoms = _whole_part(m, c, whole) if (c > 0) == upper else (poly(c), m)
+        for a in atoms:
+            limit = poly(a) if whole and _of_lengths(a) else _atom_bound(a, (c > 0) == upper)
             if limit is None or extreme is None:
                 return None
             extreme = extreme * limit
-        assert extreme is not None
+        if extreme is None:
+            return None
         out = out + extreme
     return out
+
+
+def _whole_part(m: Monomial, c: int, whole: bool) -> tuple[Poly | None, Monomial]:
+    """A bound of (p // q) * r, r <= q, in a product (it is at most p), and the other factors; of others the number."""
+    for a in m:
+        if isinstance(a, Apply) and a.fn == "floordiv" and natural(a):
+            for r in _at_most(a.args[1]):
+                n, rest = taken_out(Poly({m: c}), poly(a) * r)
+                if rest is ZERO and len(n.terms) == 1:
+                    top = bound(a.args[0], True, whole)
+                    return (None if top is None else top * n.terms[0][1]), n.terms[0][0]
+    return poly(c), m
+
+
+def _at_most(p: Poly) -> list[Poly]:
+    """A length, and those of which it is the maximum, but for numbers."""
+    (atoms, c), *more = p.terms or (((), 0),)
+    a = atoms[0] if len(atoms) == 1 and c == 1 and not more else None
+    return [p, *[x for x in a.args if x.const is None]] if isinstance(a, Apply) and a.fn == "max" else [p]
 
 
 def _atom_bound(a: Atom, upper: bool) -> Poly | None:
@@ -60,6 +84,11 @@ def _atom_bound(a: Atom, upper: bool) -> Poly | None:
     if a.fn == "floordiv":
         return None if upper or not natural(a) else ZERO
     return poly(a) if natural(a) and not a.fv else None
+
+
+def _of_lengths(a: Atom) -> bool:
+    """Whether an atom is a quotient or a remainder without loop variables."""
+    return isinstance(a, Apply) and a.fn in ("floordiv", "mod") and not a.fv
 
 
 def natural(a: Atom) -> bool:
@@ -123,7 +152,13 @@ def nonneg(p: Poly | None, given: Poly | None = None) -> bool:
 
 def _nonneg(p: Poly, given: Poly | None) -> bool:
     positive = _at_least_one(p) | (_at_least_one(given) if given is not None else set())
-    low = bound(p, upper=False)
+    if _is_nonneg(bound(p, upper=False), positive):
+        return True
+    return any(_of_lengths(a) for m, _ in p.terms for a in m) and _is_nonneg(bound(p, False, whole=True), positive)
+
+
+def _is_nonneg(low: Poly | None, positive: set[Atom]) -> bool:
+    """The same of a smallest value; some atoms are known to be at least one."""
     if low is None:
         return False
     low = _unclamped(low, positive)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from termgraph._records import record
@@ -335,9 +336,10 @@ class Storage:
     def store(self, t: AnyTerm, buf: Buf, flat: bool) -> None:
         """The ordinary statement: every element of t, in one loop or a nest; in several where arrays are joined."""
         shape = self.lengths[t]
-        parts = parts_of(self, t)
+        source = self._before_reshapes(t, buf)
+        parts = parts_of(self, source)
         if parts is not None:
-            self.store_parts(t, buf, parts)
+            self.store_parts(source, buf, parts)
             return
         if flat and shape:
             var = Var(0, product(shape))
@@ -357,23 +359,32 @@ class Storage:
 
     def _store_split(self, t: AnyTerm, buf: Buf, shape: Index, value: Any) -> bool:
         """Stored by loops that are cut where an index of its value is divided; False if divisions are left."""
+        index, vars, value = self._split(shape, value, lambda index: self.value(t, index))
+        if value in self.scalars.divides:
+            return False
+        self.add(Store(buf, buf.offset(index), value, vars))
+        return True
+
+    def _split(self, shape: Index, value: Any, at: Callable[[Index], Any]) -> tuple[Index, list[Var], Any]:
+        """Loops over a shape, cut until its element has no divisions if that can be: index, loops, element."""
         loops = SplitLoops(shape)
         for _ in range(ATTEMPTS):
-            if not loops.cut(value, self.scalars.divides):
-                return False
-            index = tuple(loops.index)
-            value = self.value(t, index)
-            if value not in self.scalars.divides:
-                self.add(Store(buf, buf.offset(index), value, loops.vars))
-                return True
-        return False
+            if value not in self.scalars.divides or not loops.cut(value, self.scalars.divides):
+                break
+            value = at(tuple(loops.index))
+        return tuple(loops.index), loops.vars, value
+
+    def _before_reshapes(self, t: AnyTerm, buf: Buf) -> AnyTerm:
+        """What a reshaped array was, if the buffer holds it in the same order."""
+        source = t
+        while source.op.family is reshape and buf.strides is None and (source is t or source not in self.push.bufs):
+            source = source.args[0]
+        return source
 
     def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
         """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
-        source = t
-        while source.op.family is reshape and (source is t or source not in self.push.bufs):
-            source = source.args[0]
-        if source is t or buf.strides is not None:
+        source = self._before_reshapes(t, buf)
+        if source is t:
             return False
         index, vars = nest(self.lengths[source])
         value = self.value(source, index)
@@ -383,23 +394,24 @@ class Storage:
         return True
 
     def store_parts(self, t: AnyTerm, buf: Buf, parts: Parts) -> None:
-        """A statement for each part of an axis."""
+        """A statement for each part of an axis of an array that lies in the buffer, reshaped there perhaps."""
         axis, ranges = parts
+        whole = self.lengths[t]
         for start, length in ranges:
-            shape = (*self.lengths[t][:axis], length, *self.lengths[t][axis + 1 :])
+            shape = (*whole[:axis], length, *whole[axis + 1 :])
+            place_at = partial(_moved, axis, start)
             flat = Var(0, product(shape))
             index, vars = unravelled(shape, poly(flat)), [flat]
-            place, value = self._moved(t, index, axis, start)
-            if value in self.scalars.divides or has_division(buf.offset(place)):
+            value = self.value(t, place_at(index))
+            if value in self.scalars.divides or has_division(_row_major(whole, place_at(index))):
                 index, vars = nest(shape)
-                place, value = self._moved(t, index, axis, start)
+                value = self.value(t, place_at(index))
+            if value in self.scalars.divides:
+                split = self._split(shape, value, lambda index, at=place_at: self.value(t, at(index)))  # type: ignore[misc]
+                index, vars, value = (index, vars, value) if split[2] in self.scalars.divides else split
+            place = place_at(index)
             self.cut_at.add(place[axis])
-            self.add(Store(buf, buf.offset(place), value, vars))
-
-    def _moved(self, t: AnyTerm, index: Index, axis: int, start: Poly) -> tuple[Index, Any]:
-        """The place of an element of a part, and the element."""
-        place = (*index[:axis], index[axis] + start, *index[axis + 1 :])
-        return place, self.value(t, place)
+            self.add(Store(buf, _row_major(whole, place) if buf.strides is None else buf.offset(place), value, vars))
 
     def value(self, t: AnyTerm, index: Index) -> Any:
         """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
@@ -424,6 +436,11 @@ def _is_count(t: AnyTerm) -> bool:
 def _asks_equality(t: AnyTerm) -> bool:
     """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
     return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
+
+
+def _moved(axis: int, start: Poly, index: Index) -> Index:
+    """The place of an element of a part that begins somewhere along an axis."""
+    return (*index[:axis], index[axis] + start, *index[axis + 1 :])
 
 
 def _row_major(shape: Index, index: Index) -> Poly:
