@@ -92,7 +92,9 @@ _EIGHT = """#ifdef __has_builtin
 typedef double tg_eight __attribute__((vector_size(64)));
 typedef long long tg_eight_bits __attribute__((vector_size(64)));
 typedef float tg_eight_floats __attribute__((vector_size(32)));
+typedef int tg_eight_ints __attribute__((vector_size(32)));
 typedef float tg_sixteen_floats __attribute__((vector_size(64)));
+typedef int tg_sixteen_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_INLINE static inline __attribute__((always_inline))
 #define TG_EIGHT_VARIANT __attribute__((weak, visibility("hidden")))
 #define TG_EIGHT_ALL(c) ((tg_eight){0} + (c))
@@ -106,6 +108,8 @@ typedef float tg_sixteen_floats __attribute__((vector_size(64)));
 #define TG_EIGHT_EXPONENT(a) __builtin_ia32_getexppd512_mask(a, a, (unsigned char)-1, 4)
 #define TG_EIGHT_MANTISSA(a) __builtin_ia32_getmantpd512_mask(a, 3, a, (unsigned char)-1, 4) /* in [3/4, 3/2) */
 #define TG_EIGHT_KINDS(a, kinds) __builtin_ia32_fpclasspd512_mask(a, kinds, (unsigned char)-1)
+#define TG_EIGHT_WIDE(a) __builtin_ia32_cvtps2pd512_mask(a, (tg_eight){0}, (unsigned char)-1, 4)
+#define TG_EIGHT_NARROW(a) __builtin_ia32_cvtpd2ps512_mask(a, (tg_eight_floats){0}, (unsigned char)-1, 4)
 #define TG_EIGHT_MEND(a, x, how) \\
     __builtin_ia32_fixupimmpd512_mask(a, x, (tg_eight_bits){0} + (how), 0, (unsigned char)-1, 4)
 #endif
@@ -204,6 +208,7 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     const int rare = TG_EIGHT_KINDS(x, 0xff) | TG_EIGHT_KINDS(y, 0x99);
     return __builtin_expect(rare, 0) ? tg_eight_pow_rest(x, y, out, rare) : out;
 }"""
+# gcc 12 converts half a vector at a time where it is asked by `__builtin_convertvector`, four instructions for one.
 # Eight of sixteen numbers at a time; what float32 holds, also below its normal numbers, is normal in double.
 _POWF = """float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
 __attribute__((noinline, cold))
@@ -213,11 +218,11 @@ static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_flo
         if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
     return out;
 }
-TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(tg_eight_floats base, tg_eight_floats exponent)
+TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(
+    tg_eight_floats mantissa, tg_eight_floats exponent, tg_eight_ints piece, tg_eight_floats power)
 {
-    const tg_eight x = __builtin_convertvector(base, tg_eight), y = __builtin_convertvector(exponent, tg_eight);
-    const tg_eight m = __builtin_ia32_getmantpd512_mask(x, 0, x, (unsigned char)-1, 4), k = TG_EIGHT_EXPONENT(x);
-    const tg_eight_bits j = (tg_eight_bits)m >> 48;
+    const tg_eight m = TG_EIGHT_WIDE(mantissa), k = TG_EIGHT_WIDE(exponent), y = TG_EIGHT_WIDE(power);
+    const tg_eight_bits j = __builtin_ia32_pmovzxdq512_mask(piece, (tg_eight_bits){0}, (unsigned char)-1);
     const double *c = tg_eight_single_log2, *d = tg_eight_single_exp2;
     const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_single_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
     const tg_eight a = TG_EIGHT_LINE(r, c, 0);
@@ -228,7 +233,7 @@ TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(tg_eight_floats base, tg_eight_flo
     const tg_eight s = t - n, two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
     const tg_eight f = TG_EIGHT_LINE(s, d, 1);
     const tg_eight q = TG_EIGHT_FMA(s, f, TG_EIGHT_ALL(d[0]));
-    return __builtin_convertvector(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n), tg_eight_floats);
+    return TG_EIGHT_NARROW(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n));
 }
 TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
 {
@@ -236,8 +241,13 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
 #define TG_EIGHT_LAST(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
     /* beyond 2^33 results are 0 or infinite, but of 1 */
     const tg_sixteen_floats some = __builtin_ia32_rangeps512_mask(y, (tg_sixteen_floats){0} + 0x1p33f, 2, y, -1, 4);
-    const tg_eight_floats first = tg_eight_powf(TG_EIGHT_FIRST(x), TG_EIGHT_FIRST(some));
-    const tg_eight_floats last = tg_eight_powf(TG_EIGHT_LAST(x), TG_EIGHT_LAST(some));
+    const tg_sixteen_floats m = __builtin_ia32_getmantps512_mask(x, 0, x, (unsigned short)-1, 4);
+    const tg_sixteen_floats k = __builtin_ia32_getexpps512_mask(x, x, (unsigned short)-1, 4);
+    const tg_sixteen_bits j = (tg_sixteen_bits)m >> 19;
+    const tg_eight_floats first =
+        tg_eight_powf(TG_EIGHT_FIRST(m), TG_EIGHT_FIRST(k), TG_EIGHT_FIRST(j), TG_EIGHT_FIRST(some));
+    const tg_eight_floats last =
+        tg_eight_powf(TG_EIGHT_LAST(m), TG_EIGHT_LAST(k), TG_EIGHT_LAST(j), TG_EIGHT_LAST(some));
     const tg_sixteen_floats out =
         __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);

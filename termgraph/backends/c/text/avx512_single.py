@@ -57,8 +57,7 @@ _SIXTEEN = """#define TG_SIXTEEN_ALL(c) ((tg_sixteen_floats){0} + (c))
 #define TG_SIXTEEN_FMA(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
 #define TG_SIXTEEN_PICK(table, j) \\
     __builtin_ia32_vpermt2varps512_mask(j, *(const tg_sixteen_floats *)table, \\
-                                        *(const tg_sixteen_floats *)(table + 16), (unsigned short)-1)
-typedef int tg_sixteen_bits __attribute__((vector_size(64)));"""
+                                        *(const tg_sixteen_floats *)(table + 16), (unsigned short)-1)"""
 # -a^2 = h - lost = n ln2 + r + low, e^r = 1 + r + p. What is small is added up first, so that little is rounded twice.
 # Below 0 it is 2 - erfc(a). Beyond 10.1 it is 0, NaN stays.
 _ERFC = """/* tg_sixteen */
