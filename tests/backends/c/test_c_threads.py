@@ -1,5 +1,6 @@
 """The GIL, the team of threads, signals, fork, and the pool of big results."""
 
+import ctypes
 import os
 import signal
 import threading
@@ -8,7 +9,11 @@ import time
 import numpy as np
 import pytest
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph import progress
+from termgraph.backends.c.build import program_library
+from termgraph.backends.c.run import blas, glue
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.config import config
 
@@ -184,6 +189,42 @@ def test_every_element_is_visited_once(team_sum):
 def test_the_same_input_gives_the_same_bits(team_sum):
     x = np.random.default_rng(0).normal(size=50_000)
     assert len({team_sum(x).tobytes() for _ in range(200)}) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_libraries_have_one_thread_while_the_team_works(size, programs):
+    provider = glue.provider()  # whose team works, whoever calls
+    table = program_library._Runtime.from_address(provider.runtime()).libraries[program_library.NUMPYS]
+    signature = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], workspaces=1, returns="one")
+    f = programs.bind(SUM, signature, "team_sum")
+    before, count, said = table[:], 3, []
+
+    def set_count(n):
+        nonlocal count
+        count = n
+        said.append(n)
+
+    get, set_ = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: count), ctypes.CFUNCTYPE(None, ctypes.c_int)(set_count)
+    try:
+        provider.set_threads(size)
+        table[:] = [ctypes.cast(f, ctypes.c_void_p).value for f in (get, set_)]
+        assert f(np.ones(50_000)) == 50_000 and f(np.ones(10)) == 10  # which is one part: nothing is changed
+        assert said == ([] if size == 1 else [1, 3]) and count == 3
+    finally:
+        table[:] = before
+        provider.set_threads(2)
+
+
+def test_products_of_the_teams_parts_have_one_thread_each():
+    results = [T.matmul(a := T.dtensor3("a"), b := T.dtensor3("b")), T.linalg.inv(a)]
+    f = tg.function([a, b], results, mode=tg.Mode(linker="c"))
+    x = np.random.default_rng(0).normal(size=(20, 150, 150))
+    for got, want in zip(f(x, x), (x @ x, np.linalg.inv(x)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-8)
+    libraries = program_library._Runtime.from_address(glue.provider().runtime()).libraries
+    for place, library in ((program_library.OURS, blas.load()), (program_library.NUMPYS, blas.numpys())):
+        if library is not None and library.thread_functions():
+            assert tuple(libraries[place]) == library.thread_functions()
 
 
 def test_callers_from_many_threads_share_the_team(team_sum):

@@ -65,7 +65,7 @@ def build_library(
     library = build_plain(
         texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note, bare=True
     )
-    _bind(library, needs_blas)
+    _bind(library, needs_blas, any("TG_NATIVE_linalg__" in text for text in texts))
     for text in texts:
         numpy_loops.fill(library.handle, text)
     return library
@@ -81,12 +81,27 @@ class _Runtime(ctypes.Structure):
         ("clock_ns", ctypes.c_void_p),
         ("relayout", ctypes.c_void_p),
         ("blas", ctypes.c_void_p),
+        ("libraries", (ctypes.c_void_p * 2) * 2),
     ]
 
 
-def _bind(library: Library, needs_blas: bool) -> None:
+OURS, NUMPYS = 0, 1  # places in `libraries`
+
+
+def _bind(library: Library, needs_blas: bool, needs_lapack: bool) -> None:
     glue.use_threads()
     address = glue.provider().runtime()
+    runtime = _Runtime.from_address(address)
     if needs_blas:
-        _Runtime.from_address(address).blas = ctypes.addressof(blas_module.load().table)
+        runtime.blas = ctypes.addressof(blas_module.load().table)
+        _share_cores(runtime, OURS, blas_module.load())
+    if needs_lapack:
+        _share_cores(runtime, NUMPYS, blas_module.numpys())
     library.handle.tg_bind(ctypes.c_void_p(address))
+
+
+def _share_cores(runtime: _Runtime, place: int, library: blas_module.Blas | None) -> None:
+    """The team keeps a library to one thread while it works."""
+    functions = library and library.thread_functions()
+    if functions:
+        runtime.libraries[place][:] = functions

@@ -56,6 +56,12 @@ typedef struct tg_runtime {
        places: for each argument where its lengths begin in env, and its rank; bytes: what copying them takes now. */
     int (*relayout)(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes);
     const void *blas; /* tg_blas *, NULL unless the library was built with needs_blas */
+    /* Of the BLAS that products call, and of NumPy's LAPACK, if they can be asked: threads of one call. That is one while
+       the team works: two teams at once would wait for each other's cores. */
+    struct {
+        int (*get)(void);
+        void (*set)(int);
+    } libraries[2];
 } tg_runtime;
 
 enum { TG_MAX_PARTS = 256 };

@@ -113,6 +113,14 @@ class Blas:
         function = getattr(self.library, self.prefix + name + self.suffix)
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
+    def thread_functions(self) -> tuple[int, int] | None:
+        """Addresses of the functions that say how many threads one call uses, and that set it; None without them."""
+        names = [f"{self.prefix}openblas_{what}_num_threads{self.suffix}" for what in ("get", "set")]
+        if not all(hasattr(self.library, name) for name in names):
+            return None
+        get, set_ = [ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value or 0 for name in names]
+        return get, set_
+
     def set_threads(self, count: int) -> None:
         """Threads of one call. NumPy's own library is left as it is: it is not ours."""
         if self.provider == "scipy-openblas32":
@@ -134,9 +142,19 @@ def available() -> tuple[Blas | None, list[str]]:
 
 
 @functools.cache
+def numpys() -> Blas | None:
+    """The library that NumPy's linear algebra calls, if it came with NumPy."""
+    return _opened([found for found in _candidates() if found[0] == "numpy"])[0]
+
+
+@functools.cache
 def _load() -> tuple[Blas | None, list[str]]:
+    return _opened(_candidates())
+
+
+def _opened(candidates: list[tuple[str, str | None, bool]]) -> tuple[Blas | None, list[str]]:
     tried: list[str] = []
-    for provider, path, wide in _candidates():
+    for provider, path, wide in candidates:
         if path is None:
             tried.append(f"{provider}: not installed")
             continue

@@ -133,14 +133,33 @@ static void wait_until_finished(void)
     pthread_mutex_unlock(&team.mutex);
 }
 
+static tg_runtime runtime; /* see below */
+
+/* Libraries called from a part have the core that the part has; `count` keeps what they had before. */
+static void take_cores(int *count)
+{
+    for (int k = 0; k < 2; k++) {
+        count[k] = runtime.libraries[k].get ? runtime.libraries[k].get() : 1;
+        if (count[k] > 1) runtime.libraries[k].set(1);
+    }
+}
+
+static void give_cores_back(const int *count)
+{
+    for (int k = 0; k < 2; k++)
+        if (count[k] > 1) runtime.libraries[k].set(count[k]);
+}
+
 static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
 {
+    int count[2];
     Job job = {body, context, n, parts(n, grain)};
     if (n <= 0) return;
     if (job.parts == 1 || pthread_mutex_trylock(&team.in_use)) { /* small, nested, or the team is busy */
         for (int64_t part = 0; part < job.parts; part++) run_part(&job, part);
         return;
     }
+    take_cores(count);
     if (team.workers < team.size - 1) hire();
     pthread_mutex_lock(&team.mutex);
     uint32_t generation = atomic_load(&team.generation) + 1;
@@ -152,6 +171,7 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
     pthread_mutex_unlock(&team.mutex);
     run_free_parts(&job, generation);
     wait_until_finished();
+    give_cores_back(count);
     pthread_mutex_unlock(&team.in_use);
 }
 
@@ -206,7 +226,7 @@ static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, in
     return 0;
 }
 
-static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL};
+static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, {{NULL, NULL}, {NULL, NULL}}};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);

@@ -89,12 +89,18 @@ TEXTS = {
     "tg_call_loop": """
 #include <fenv.h>
 
-/* Run a loop of NumPy's. Those of linear algebra raise the flag of invalid operations if there is no result. */
+/* Run a loop of NumPy's. Those of linear algebra raise the flag of invalid operations if there is no result. Threads of
+   one decomposition wait for each other hundreds of times, for milliseconds each where a core has other work: a short
+   one (lengths[1] is that of its rows) has one thread. */
 static int tg_call_loop(int native, char **args, const int64_t *lengths, const int64_t *steps)
 {
+    const int threads = lengths[1] < 512 && tg_rt->libraries[1].get ? tg_rt->libraries[1].get() : 1;
+    if (threads > 1) tg_rt->libraries[1].set(1);
     feclearexcept(FE_INVALID);
     ((tg_loop)tg_native[native])(args, lengths, steps, tg_native[native + 1]);
-    return fetestexcept(FE_INVALID) != 0;
+    const int failed = fetestexcept(FE_INVALID) != 0;
+    if (threads > 1) tg_rt->libraries[1].set(threads);
+    return failed;
 }
 """,
     "tg_finite": """
