@@ -8,6 +8,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.config import config
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 LINKER = "auto"
@@ -222,3 +223,27 @@ def test_masks_are_read_where_each_step_reads_them(n, rng):
     g = tg.function([y, v], (T.tile(T.pad(y[::-1], [(1, 0)], mode="edge"), 2) * T.concatenate([v, v])).sum())
     want = np.tile(np.pad(more[::-1], [(1, 0)], mode="edge"), 2) * np.concatenate([values, values])
     np.testing.assert_allclose(g(more, values), want.sum())
+
+
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f", "-mno-avx"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_places_with_vectors_of_every_length(dtype, cflags, monkeypatch, rng):
+    monkeypatch.setattr(config, "cflags", cflags)
+    x = T.matrix("x", dtype=dtype)
+    results = [T.argmax(x, axis=1), T.argmin(x, axis=1), T.max(x, axis=1), T.min(x, axis=1), T.argmax(x), T.argmin(x)]
+    f = tg.function([x], results)
+    for n in (*range(1, 140), 300, 1000, 1024, 1025, 1100, 5000):
+        a = rng.normal(size=(4, n)).astype(dtype)
+        some = np.where(rng.random((4, n)) < 0.02, np.nan, a).astype(dtype)
+        zeros = rng.choice([0.0, -0.0, np.inf, -np.inf], (4, n)).astype(dtype)
+        for values in (a, np.round(a), some, zeros):
+            wanted = [
+                values.argmax(1),
+                values.argmin(1),
+                values.max(1),
+                values.min(1),
+                values.argmax(),
+                values.argmin(),
+            ]
+            for got, want in zip(f(values), wanted, strict=True):
+                np.testing.assert_array_equal(got, want)

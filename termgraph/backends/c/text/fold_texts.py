@@ -106,9 +106,10 @@ _MOST = """{T} tg_most_{K}_{N}(const {T} *x, int64_t n)
             _Pragma("GCC unroll 16") for (int v = 1; v < 256 / tg_vector_bytes; v++)
                 a[v] = *(const tg_vector_{N} *)(x + v * one);
             for (i = group; i + group <= n; i += group)
-                _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++) {{
+                _Pragma("GCC unroll 8") for (int v = 0; v < 256 / tg_vector_bytes; v += 2) {{
                     const tg_vector_{N} e = *(const tg_vector_{N} *)(x + i + v * one);
-                    a[v] = tg_vector_{K}_{N}(e, a[v]);{seen}
+                    const tg_vector_{N} f = *(const tg_vector_{N} *)(x + i + v * one + one);
+                    a[v] = tg_vector_{K}_{N}(e, a[v]), a[v + 1] = tg_vector_{K}_{N}(f, a[v + 1]);{both_seen}
                 }}
         }}
         for (; i < n; i += one) {{
@@ -127,6 +128,15 @@ _KNOWN = """#ifdef __has_builtin
 #define TG_WHOLE
 #endif
 #endif"""
+# Elements of either that are no numbers.
+_UNORDERED = """tg_mask_{N} tg_unordered_{N}(tg_vector_{N} e, tg_vector_{N} f)
+{{
+#if defined(__AVX__) && !defined(__clang__)
+    typedef {T} whole __attribute__((vector_size(32)));
+    if (tg_vector_bytes == 32) return (tg_mask_{N})__builtin_ia32_cmpp{S}256((whole)e, (whole)f, 3);
+#endif
+    return (tg_mask_{N})(e != e) | (tg_mask_{N})(f != f);
+}}"""
 # A bit for each of 256 bytes' elements that is the one wanted.
 _AMONG = """uint64_t tg_among_{N}(const {T} *x, {T} wanted)
 {{
@@ -145,6 +155,15 @@ _AMONG = """uint64_t tg_among_{N}(const {T} *x, {T} wanted)
         hits |= (uint64_t)tg_hits_{N}((tg_mask_{N})(*(const tg_vector_{N} *)(x + v * one) == all)) << v * one;
 #endif
     return hits;
+}}"""
+_IS_AMONG = """int tg_is_among_{N}(const {T} *x, {T} wanted)
+{{
+    enum {{ one = tg_vector_bytes / sizeof({T}) }};
+    const tg_vector_{N} all = (tg_vector_{N}){{0}} + wanted;
+    tg_mask_{N} hit = {{0}};
+    _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
+        hit |= (tg_mask_{N})(*(const tg_vector_{N} *)(x + v * one) == all);
+    return tg_any_{N}(hit);
 }}"""
 # Of whole numbers; rows of 100 numbers of 32 bits take 0.7 of the time of what is below.
 _WHOLE_FOUND = """int64_t tg_place_{N}(const {T} *x, int64_t from, int64_t n, {T} wanted)
@@ -177,19 +196,20 @@ _FOUND = """int64_t tg_place_{N}(const {T} *x, int64_t from, int64_t n, {T} want
     }}
     if (n <= few) {{
         for (int64_t at = n - group, last = 0; !last; at = at > group ? at - group : 0) {{
+#ifdef TG_WHOLE /* by tg_whole_known */
             const uint64_t hits = tg_among_{N}(x + at, wanted);
             from = hits ? at + __builtin_ctzll(hits) : from;
+#else
+            from = tg_is_among_{N}(x + at, wanted) ? at : from;
+#endif
             last = at == 0;
         }}
+#ifndef TG_WHOLE
+        from += __builtin_ctzll(tg_among_{N}(x + from, wanted));
+#endif
         return from;
     }}
-    for (; from + group <= n; from += group) {{
-        const tg_vector_{N} all = (tg_vector_{N}){{0}} + wanted;
-        tg_mask_{N} hit = {{0}};
-        _Pragma("GCC unroll 16") for (int v = 0; v < 256 / tg_vector_bytes; v++)
-            hit |= (tg_mask_{N})(*(const tg_vector_{N} *)(x + from + v * one) == all);
-        if (tg_any_{N}(hit)) break;
-    }}
+    while (from + group <= n && !tg_is_among_{N}(x + from, wanted)) from += group;
     from = from + group <= n ? from : n - group;
     return from + __builtin_ctzll(tg_among_{N}(x + from, wanted));
 }}"""
@@ -345,7 +365,8 @@ def _most(kind: str, n: str, sign: str) -> str:
     return _MOST.format(
         T=_TYPES[n], K=kind, N=n, sign=sign, long=long,
         nan=f"\n        tg_mask_{n} nan = {{0}};" if floating else "",
-        seen=f"\n                nan |= (tg_mask_{n})(e != e);" if floating else "",
+        seen=f"\n            nan |= (tg_mask_{n})(e != e);" if floating else "",
+        both_seen=f"\n                    nan |= tg_unordered_{n}(e, f);" if floating else "",
         given=", nan" if floating else "",
     )  # fmt: skip
 
@@ -355,9 +376,12 @@ def _places(n: str) -> dict[str, str]:
     c = _TYPES[n]
     if n[0] == "i":
         return {f"tg_place_{n}": "static inline " + _WHOLE_FOUND.format(N=n, T=c)}
+    letter = "d" if n == "f64" else "s"
     return {
+        f"tg_unordered_{n}": _INLINE + _UNORDERED.format(N=n, T=c, S=letter),
         f"tg_whole_{n}": f"typedef {c} tg_whole_{n} __attribute__((vector_size(64)));",
-        f"tg_among_{n}": _INLINE + _AMONG.format(N=n, T=c, S="d" if n == "f64" else "s", W=8 if n == "f64" else 16),
+        f"tg_among_{n}": _INLINE + _AMONG.format(N=n, T=c, S=letter, W=8 if n == "f64" else 16),
+        f"tg_is_among_{n}": _INLINE + _IS_AMONG.format(N=n, T=c),
         f"tg_place_{n}": "static inline " + _FOUND.format(N=n, T=c),
     }
 
