@@ -1,5 +1,6 @@
 """Index polynomials: one normal form, floor division, proofs about bounds."""
 
+import itertools
 import random
 
 import pytest
@@ -156,3 +157,44 @@ def test_a_remainder_by_a_length_is_at_most_the_length():
     at = n - divide(poly(-1), maximum(1, n))[1]
     assert nonneg(at) and nonneg(n - at) and minimum(maximum(0, wrapped(at, n)), n) is at
     assert not nonneg(n - maximum(2, n)) and not nonneg(n - 1 - divide(poly(5), maximum(1, n))[1])
+
+
+def _random_length(rng, depth=2):
+    """A length made of two others, and of quotients by what is no zero."""
+    kind = rng.randrange(7 if depth else 3)
+    if kind < 3:
+        return (poly(rng.randrange(6)), n, m)[kind]
+    a, b = _random_length(rng, depth - 1), _random_length(rng, depth - 1)
+    return (a * b, maximum(rng.randrange(3), a), divide(a, maximum(1, b))[0], a + b)[kind - 3]
+
+
+def _random_term(rng, vars):
+    a, b, i = _random_length(rng, 1), maximum(1, _random_length(rng, 1)), poly(rng.choice(vars))
+    return rng.choice([i, a, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b)])
+
+
+@pytest.mark.parametrize("first", range(0, 1000, 100))
+def test_what_is_proven_never_to_be_negative_is_not(first):
+    proved = 0
+    for seed in range(first, first + 100):
+        rng = random.Random(seed)
+        vars = [Var(k, _random_length(rng)) for k in range(2)]
+        p = sum([_random_term(rng, vars) * rng.choice([1, 1, -1, -1, 2]) for _ in range(rng.randrange(1, 5))], ZERO)
+        if rng.random() < 0.5:
+            i = rng.choice(vars)
+            p = i.extent - poly(i) - 1 + (p if rng.random() < 0.3 else ZERO)
+        if not nonneg(p):
+            continue
+        proved += 1
+        for lengths in itertools.product(range(6), repeat=2):
+            env = dict(zip("nm", lengths, strict=True))
+            ranges = [range(evaluate(v.extent, env)) if v in p.fv else range(1) for v in vars]
+            for at in itertools.product(*[{*r[:5], *r[-2:]} for r in ranges]):
+                assert evaluate(p, {**env, **dict(zip(vars, at, strict=True))}) >= 0, (seed, p, env, at)
+    assert proved > 20
+
+
+def test_whole_multiples_are_at_most_what_is_divided():
+    whole = divide(poly(1000), maximum(1, n * m))[0]
+    assert nonneg(1000 - whole * n * m) and less(poly(Var(0, whole * n * m)), whole * n * m)
+    assert not nonneg(1000 - whole * (n * m + 1))
