@@ -99,6 +99,7 @@ def switch(c, d, x, y, z, k: Constant, p: Bool, u: Real, v: Real, f: head[lt, le
 
 @ruleset("specialize")
 def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e: param,
+            w: Float, g: head[gt, ge],
             f: head[arccos, arccosh, arcsin, arcsinh, arctan, arctanh, cos, cosh, digamma, erf, erfc, erfcinv, erfcx,
                     erfinv, exp, exp2, expm1, gamma, gammaln, log, log10, log1mexp, log1p, log2, sigmoid, sin,
                     sinh, softplus, sqr, sqrt, tan, tanh]):
@@ -113,6 +114,10 @@ def choices(c, x, y, p: Bool, u: Float | 1, v: Float | 1, z: Float, d: param, e:
     yield rule("factor",         switch_(c, x * z, y * z),                       switch_(c, x, y) * z)
     yield rule("factor_neg",     switch_(c, x * z, -(y[this.dtype] * z)),        switch_(c, x, -y) * z)
     yield rule("neg_factor",     switch_(c, -(x[this.dtype] * z), y * z),        switch_(c, -x, y) * z)
+
+    # a factor of which only the numbers that the condition leaves matter
+    yield rule("bounded_factor", switch_(g(w, 0), x, z * minimum(w, 0)),         switch_(g(w, 0), x, z * w),
+                                 assumes=NAN)
 
     # masks that exclude each other, as gradients of choices make them
     yield rule("masks",          u * switch_(c, x[this.dtype], 0) + v * switch_(c, 0, y[this.dtype]),

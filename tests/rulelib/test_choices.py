@@ -95,3 +95,15 @@ def test_strictly_only_what_is_exact():
     assert "choices.function" in {r.rule for r in f.trace}
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(f(C, V, V)[1], np.exp(V))
+
+
+def test_a_factor_is_not_bounded_where_the_condition_says_so():
+    x, w = T.matrix("x"), T.vector("w")
+    f = tg.function([x, w], [T.nnet.prelu(x, w), T.switch(x >= 0, T.exp(x), w * T.minimum(x, 0))])
+    assert "choices.bounded_factor" in {r.rule for r in f.trace} and "minimum" not in f.source("py")
+    a, b = np.array([[1.0, -1.0, 0.0], [-np.inf, np.inf, np.nan], [-3.0, 5e-324, -5e-324]]), np.array([2.0, -0.5, 3.0])
+    with np.errstate(all="ignore"):
+        for got, want in zip(f(a, b), (np.where(a > 0, a, b * a), np.where(a >= 0, np.exp(a), b * a)), strict=True):
+            np.testing.assert_array_equal(got, want)
+    g = tg.function([x, w], T.switch(x > 1, x, w * T.minimum(x, 0)))  # a bound of its own
+    np.testing.assert_array_equal(g(a[:1] + 0.5, b), np.where(a[:1] > 0.5, a[:1] + 0.5, b * np.minimum(a[:1] + 0.5, 0)))
