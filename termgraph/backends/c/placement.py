@@ -9,8 +9,7 @@ from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.has_text import elementwise_text
 from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.push.driver import AT
-from termgraph.lower.push.expand import EXPANSIONS
-from termgraph.lower.push.sampled_products import SPARSE
+from termgraph.lower.push.expand import EXPANSIONS, IN_PARTS
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
 from termgraph.lower.storage.routine_table import LOOPED, SPECS, spec_of
@@ -58,7 +57,7 @@ def _has_code(t: AnyTerm) -> bool:
         return elementwise_text(CDialect, t.op, t)
     if name in ORDERED:
         return t.args[0].type.kind != "c"
-    return name in AT or name in CUTS or name in EXPANSIONS or name in SPARSE
+    return any(name in known for known in (AT, CUTS, EXPANSIONS, IN_PARTS))
 
 
 def _titled(t: AnyTerm) -> str:

@@ -73,7 +73,7 @@ def why_not(t: AnyTerm) -> str | None:
 
 def has_kernel(name: str) -> bool:
     """Whether ops of a name that are not element-wise become kernels, for the dtypes that kernels have."""
-    own = name in axis_kernels.NAMES or name in routine_kernels.NAMES or name in BY_KERNELS
+    own = name in axis_kernels.NAMES or name in routine_kernels.NAMES or name in BY_KERNELS or name == "check"
     return own or (name not in SPECS and (name in AT or name in CUTS or name in EXPANSIONS))
 
 

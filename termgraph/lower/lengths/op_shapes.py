@@ -179,6 +179,8 @@ SHAPES.update(
         "specify_shape": _specified,
         "unbroadcast": _like_first,
         "stored_as": _like_first,
+        "guarded": _like_first,
+        "holds": _like_first,
         "dot": _dot,
         "gemm": _gemm,
         "matmul": _matmul,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.lower.push.arms import with_taken_arguments
+from termgraph.lower.push.assertions import asserted
 from termgraph.lower.push.masks import selected
-from termgraph.lower.push.sampled_products import SPARSE
+from termgraph.lower.push.sampled_products import sample
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
 from termgraph.terms.build import in_dtype
@@ -239,6 +240,8 @@ EXPANSIONS: dict[str, Callable[[AnyTerm, Axes], AnyTerm]] = {
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
 }
+# What is made of simpler ops whatever its operands are
+IN_PARTS: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample, "check": asserted}
 
 
 def expand(
@@ -285,8 +288,8 @@ def expand(
             return _fit_results(t, mk(t.op, args))
         if t.args and t.op.family is gather and (chosen := selected(t, args)) is not None:
             return chosen
-        if t.args and t.op.family.name in SPARSE:
-            return SPARSE[t.op.family.name](t, args)
+        if t.args and t.op.family.name in IN_PARTS:
+            return IN_PARTS[t.op.family.name](t, args)
         if rule is not None and args[0].type.kind != "c":
             return rule(args[0], t.op.params["axis"])
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)

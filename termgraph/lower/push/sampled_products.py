@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from termgraph.terms.build import in_dtype
@@ -23,6 +22,3 @@ def sample(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
     dtype = t.type.dtype
     product = mk(mul, (mk(_AT, (in_dtype(x, dtype), i)), mk(_AT, (in_dtype(y, dtype), j))))
     return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
-
-
-SPARSE: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample}

@@ -18,6 +18,7 @@ from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf, values
 from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.elementwise import logical_not
 from termgraph.terms.ops.shaping import reshape
 
 if TYPE_CHECKING:
@@ -139,6 +140,16 @@ def is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
         if strides[unit] is ONE and apart:
             return True
     return False
+
+
+# ---------------------------------------------------------------------- conditions
+@cut_rule("holds")
+def _condition(s: Storage, t: AnyTerm, buf: Buf) -> None:
+    """Stored is that it holds; it is checked as an index into one element is, which is 1 if it does not."""
+    wrong = s.scalars.elementwise(logical_not, (s.push.at(t.args[0], ()),))
+    text = t.op.params["text"].replace("{", "{{").replace("}", "}}")
+    none = s.scalars.index(s.scalars.cast(wrong, "int64"), ONE, s.lengths.site(t, text))
+    s.add(Store(buf, ZERO, s.scalars.test("eq", none, ZERO), []))
 
 
 # ---------------------------------------------------------------------- writing at computed places

@@ -109,9 +109,13 @@ def cut_rule(*families: str) -> Callable[[Rule], Rule]:
 
 
 # Ops whose result is a place in their first operand, or may be.
-VIEWS = frozenset(("dimshuffle", "reshape", "subtensor", "specify_shape", "unbroadcast", "diagonal", "windows"))
+VIEWS = frozenset(
+    ("dimshuffle", "reshape", "subtensor", "specify_shape", "unbroadcast", "diagonal", "windows", "guarded")
+)
 # Ops that say where elements are, or pass results on: no storage even where nothing is fused.
-MOVES = frozenset(("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "nth"))
+MOVES = frozenset(
+    ("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "nth", "guarded")
+)
 
 
 class Storage:

@@ -360,3 +360,20 @@ def test_sorting_and_running_sums_of_one_side_of_a_choice(gpu, rng):
     xs = rng.standard_normal((6, 50)).astype("float32")
     assert f.on_cpu() == []
     np.testing.assert_allclose(f(xs), g(xs), rtol=1e-4, atol=1e-4)
+
+
+@emulated
+def test_a_failed_check_names_the_users_line_and_changes_nothing(gpu):
+    x, n = T.dvector("x"), T.lscalar("n")
+    w, v = tg.shared(np.ones(3), "w"), tg.shared(np.zeros(3), "v")
+    checked = tg.Assert("{w} must stay below 5")(w + x, w + x < 5)
+    f = tg.function([x], [(w * 2).sum()], updates=[(w, checked), (v, v + w)])
+    f([1.0, 1.0, 1.0])
+    with pytest.raises(AssertionError, match=r"(?s)test_cuda_functions.py.*check failed: \{w\} must stay below 5"):
+        f([0.0, 0.0, 9.0])
+    assert w.get_value().tolist() == [2, 2, 2] and v.get_value().tolist() == [1, 1, 1]
+    rows = tg.scan(lambda k, u: tg.Assert("row")(u, u < 5) * 2, sequences=[T.arange(n)], outputs_info=[x])[0]
+    g = tg.function([x, n], rows)
+    assert g([1.0, 0.5], 3).tolist() == [[2, 1], [4, 2], [8, 4]]
+    with pytest.raises(AssertionError, match="(?s)row.*in step 3 of a loop"):
+        g([1.0, 0.5], 4)

@@ -15,6 +15,7 @@ from termgraph.backends.c.generate import LENGTH_DIFFERS, LENGTH_TOO_SMALL, CPro
 from termgraph.backends.c.run.glue import bind
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.library_calls import MOST, TOO_LONG
+from termgraph.lower.push.assertions import holds
 from termgraph.stages import Ledger
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
@@ -37,6 +38,7 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     kind: Any = ValueError if code == BAD_INDEX else ShapeError
     kind = IndexError if "out of bounds" in site.text or "boolean index" in site.text else kind
     kind = np.linalg.LinAlgError if code == FAILED else kind
+    kind = site.term.op.params["error"] if site.term.op.family is holds else kind
     name = "" if site.leaf is None else places_of(site.term.op).get(site.leaf, (None, ()))[0] or repr(site.leaf)
     text = site.text.format(*numbers, name=name)
     if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:

@@ -331,7 +331,7 @@ class KernelWriter:
         if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
             return {}
         inside = list(walk(loop.body))
-        if isinstance(loop, Reduce) and all(isinstance(n, (Let, Accumulate)) for n in inside):
+        if isinstance(loop, Reduce) and all(isinstance(n, (Let, Accumulate, Write)) for n in inside):
             return {"between": "if (TG_STOP(c->st)) break;"}
         if any(isinstance(n, Call) for n in inside):
             return {"first": "if (TG_STOP(c->st)) break;"}
