@@ -50,6 +50,7 @@ class Target:
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
     writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
     temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
+    `stores_repeated`: what repeats an array is stored where functions of it would divide each index.
     `early_updates`: new values of variables may be written before the end. `overwrites`: temporaries may be written
     over others of which the same statement reads the same elements for the last time.
     """
@@ -60,6 +61,7 @@ class Target:
     epilogues: Epilogues | None = None
     row_tiles: bool = False
     rows_in_loops: bool = False
+    stores_repeated: bool = False
     whole_updates: bool = False
     reuses_memory: bool = False
     early_updates: bool = False
@@ -240,7 +242,7 @@ def stored(value: Measured) -> Stored:
     region = value.expanded.region
     storage = Storage(
         value.expanded.outputs, value.lengths, region.strided, region.reciprocal,
-        fuse=region.fuse, rows_in_loops=region.target.rows_in_loops,
+        fuse=region.fuse, rows_in_loops=region.target.rows_in_loops, stores_repeated=region.target.stores_repeated,
     )  # fmt: skip
     return Stored(value.expanded, with_streams(storage))
 

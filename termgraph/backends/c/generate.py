@@ -160,8 +160,9 @@ def _finished(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf])
 
 
 QUICK_TARGET = Target(
-    epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, early_updates=True, overwrites=True
-)
+    epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, stores_repeated=True,
+    early_updates=True, overwrites=True,
+)  # fmt: skip
 TARGET = replace(QUICK_TARGET, ahead=_made_ahead)
 
 

@@ -82,7 +82,10 @@ def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: s
     key = (prefix, *targets, *targets.values(), *leaves, *leaves.values())
     found: tuple[list[Node], Statements] | None = s.bodies.get(key)
     if found is None:
-        storage = Storage(list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets, s.fuse)
+        storage = Storage(
+            list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets, s.fuse,
+            stores_repeated=s.stores_repeated,
+        )  # fmt: skip
         statements = storage.run()
         found = s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements
     return found

@@ -124,7 +124,10 @@ class _Builder:
         found: Body | None = self.s.bodies.get(key)
         if found is None:
             roots = self.roots()
-            storage = Storage(roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix, fuse=self.s.fuse)
+            storage = Storage(
+                roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix, fuse=self.s.fuse,
+                stores_repeated=self.s.stores_repeated,
+            )  # fmt: skip
             try:
                 statements = storage.run()
             except NotLowerable as why:  # the loop as a whole is what the program cannot hold

@@ -23,6 +23,7 @@ from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
+from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.op import ARG, CONST
@@ -109,13 +110,9 @@ def cut_rule(*families: str) -> Callable[[Rule], Rule]:
 
 
 # Ops whose result is a place in their first operand, or may be.
-VIEWS = frozenset(
-    ("dimshuffle", "reshape", "subtensor", "specify_shape", "unbroadcast", "diagonal", "windows", "guarded")
-)
+VIEWS = frozenset("dimshuffle reshape subtensor specify_shape unbroadcast diagonal windows guarded".split())
 # Ops that say where elements are, or pass results on: no storage even where nothing is fused.
-MOVES = frozenset(
-    ("dimshuffle", "reshape", "subtensor", "alloc", "shape_i", "make_vector", "unbroadcast", "nth", "guarded")
-)
+MOVES = frozenset("dimshuffle reshape subtensor alloc shape_i make_vector unbroadcast nth guarded".split())
 
 
 class Storage:
@@ -125,9 +122,10 @@ class Storage:
         self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
         targets: Mapping[Any, Buf] | None = None, fuse: bool = True, rows_in_loops: bool = False,
+        stores_repeated: bool = False,
     ):  # fmt: skip
         self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
-        self.given, self.strided = leaves or {}, strided or {}
+        self.given, self.strided, self.stores_repeated = leaves or {}, strided or {}, stores_repeated
         self.order = surely_needed(outputs, self.given)
         self.reciprocal = reciprocal and not any(_asks_equality(t) for t in self.order)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
@@ -359,6 +357,9 @@ class Storage:
                 return
             if self._store_split(t, buf, shape, value):
                 return
+            for u in repeated(self.push, self.cuts, t, value) if self.stores_repeated else ():
+                if self.as_before(u, self._buf(u)) is not None:
+                    self.keep(u)
         self.add(Store(buf, place, value, vars))
 
     def _store_split(self, t: AnyTerm, buf: Buf, shape: Index, value: Any) -> bool:
@@ -386,16 +387,20 @@ class Storage:
         return source
 
     def _store_as_before(self, t: AnyTerm, buf: Buf) -> bool:
-        """A reshaped array, stored by the loops of the array it was: it lies in the same order, without divisions."""
+        """Stored by the loops of the array that was reshaped, if that takes no division."""
+        found = self.as_before(t, buf)
+        if found is not None:
+            self.add(Store(buf, *found))
+        return found is not None
+
+    def as_before(self, t: AnyTerm, buf: Buf) -> tuple[Poly, Any, list[Var]] | None:
+        """How the loops of an array that was reshaped fill a buffer, which has the same order, without a division."""
         source = self._before_reshapes(t, buf)
-        if source is t:
-            return False
         index, vars = nest(self.lengths[source])
-        value = self.value(source, index)
-        if value in self.scalars.divides:
-            return False
-        self.add(Store(buf, _row_major(self.lengths[source], index), value, vars))
-        return True
+        value = None if source is t else self.push.at(source, index)
+        if value is None or value in self.scalars.divides:
+            return None
+        return _row_major(self.lengths[source], index), value, vars
 
     def store_parts(self, t: AnyTerm, buf: Buf, parts: Parts) -> None:
         """A statement for each part of an axis of an array that lies in the buffer, reshaped there perhaps."""
