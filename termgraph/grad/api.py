@@ -46,7 +46,7 @@ class GradOptions(TypedDict, total=False):
     consider_constant: Iterable[Variable] | None
     disconnected_inputs: str
     add_names: bool
-    known_grads: Mapping[Variable, Any] | None
+    known_grads: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
     return_disconnected: str
     null_gradients: str
 
@@ -63,18 +63,18 @@ def grad(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
-    known_grads: Mapping[Variable, Any] | None = None,
+    known_grads: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None = None,
     return_disconnected: str = "zero",
     null_gradients: str = "raise",
 ) -> Any:
     """The gradient of a scalar `cost` with respect to a variable, or to each of a list of variables.
 
     `consider_constant`: variables through which nothing flows. `known_grads`: gradients already known for
-    intermediate variables, {variable: gradient}, instead of what would flow back to them; then `cost` may be None.
-    `disconnected_inputs`: what to do about a variable the cost does not depend on, "raise", "warn" or "ignore"; what
-    is returned for it is said by `return_disconnected`: "zero", "none" or "disconnected". `null_gradients="return"`
-    gives None where a derivative is undefined or not implemented instead of raising. The result can be used and
-    differentiated like any variable.
+    intermediate variables, {variable: gradient} or such pairs, instead of what would flow back to them; then `cost` may
+    be None. `disconnected_inputs`: what to do about a variable the cost does not depend on, "raise", "warn" or
+    "ignore"; what is returned for it is said by `return_disconnected`: "zero", "none" or "disconnected".
+    `null_gradients="return"` gives None where a derivative is undefined or not implemented instead of raising. The
+    result can be used and differentiated like any variable.
 
     >>> import termgraph as tg, termgraph.tensor as T
     >>> x = T.dvector("x")
@@ -90,9 +90,9 @@ def grad(
     _check_choice("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     _check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     _check_choice("null_gradients", null_gradients, ("raise", "return"))
-    if cost is None and not known_grads:
+    known = [(v, _known_gradient(v, g)) for v, g in _pairs(known_grads or {}).items()]
+    if cost is None and not known:
         raise ValueError("grad needs a cost, or known_grads to start from")
-    known = [(v, _known_gradient(v, g)) for v, g in (known_grads or {}).items()]
     starts = list(known)
     if cost is not None:
         start = scalar_start(cost)
@@ -317,6 +317,14 @@ def check_wrt(v: Variable, roots: Sequence[Variable] = ()) -> None:
         )
     if not isinstance(v.type, (TensorType, SparseType)):
         raise NullTypeGradError(f"the gradient with respect to {explain.label(v)} is not defined: its type is {v.type}")
+
+
+def _pairs(known_grads: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]) -> Mapping[Variable, Any]:
+    """Known gradients by variable."""
+    try:
+        return dict(known_grads)
+    except (TypeError, ValueError):
+        raise TypeError(f"known_grads: {{variable: gradient}}, or such pairs, got {known_grads!r:.60}") from None
 
 
 def _known_gradient(v: TensorLike, g: TensorVariable) -> Any:

@@ -22,6 +22,7 @@ from termgraph.tensor.shaping import dimshuffle, ravel
 from termgraph.tensor.sorting import searchsorted
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.assume import required
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -85,6 +86,10 @@ def _edges(a: TensorVariable, bins: int, limits: Sequence[float] | None) -> Any:
             raise ValueError(f"range of a histogram must be its smallest and its largest edge, got {tuple(limits)}")
     low, high = (min_over(a), max_over(a)) if limits is None else [as_tensor(v) for v in limits]
     low, high = cast(low, dtype), cast(high, dtype)
+    if limits is None and a.type.kind == "f":
+        told = "histogram: the elements are not all finite, so that they give no range of edges: give range=, or edges"
+        fine = ew.bitwise_and(ew.isfinite(low), ew.isfinite(high))
+        low, high = required(low, fine, message=told), required(high, fine, message=told)
     flat = ew.eq(low, high)
     return linspace(ew.switch(flat, low - 0.5, low), ew.switch(flat, high + 0.5, high), bins + 1)
 

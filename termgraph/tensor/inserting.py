@@ -80,7 +80,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
             raise TypeError(f"insert: the place must be an integer, or known integers, got {obj} of type {obj.type}")
     else:
         places, single = _known_places(obj, n)
-    rows = as_tensor(values)
+    rows = _numbers(values, x, "insert")
     rows = cast(pad_rank(rows, max(x.ndim, rows.ndim)), x.type.dtype)
     if single:
         rows = moveaxis(rows, 0, axis)
@@ -265,10 +265,32 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
 
 def _elements(values: TensorLike, a: TensorVariable, who: str) -> TensorVariable:
     """Values one after the other, as elements of an array."""
-    v = ravel(as_tensor(values))
+    v = ravel(_numbers(values, a, who))
     if v.type.kind == "c" and a.type.kind != "c":
         raise TypeError(f"{who}: complex values do not fit an array of dtype {a.dtype}; take T.real(values)")
     return cast(v, a.dtype)
+
+
+def _numbers(values: TensorLike, a: TensorVariable, who: str) -> Any:
+    """Values as a variable. Python's numbers are refused if they do not fit the dtype of the array, as in NumPy."""
+    if not _all_real(values):
+        return as_tensor(values)
+    try:
+        return as_tensor(np.asarray(values, dtype=a.type.np_dtype))
+    except (OverflowError, ValueError) as error:
+        raise type(error)(f"{who}: {error}") from None
+
+
+def _all_real(values: Any) -> bool:
+    """Whether it is a real number of Python's, or lists of such numbers."""
+    todo = [values]
+    while todo:
+        v = todo.pop()
+        if isinstance(v, (list, tuple)):
+            todo += v
+        elif type(v) not in (int, float, bool):
+            return False
+    return not isinstance(values, (list, tuple)) or len(values) > 0
 
 
 def _some(values: TensorVariable, who: str) -> TensorVariable:

@@ -214,8 +214,15 @@ def test_known_grads_and_consider_constant():
     assert float(tg.grad(x, x, known_grads={y: T.constant(1.0)}).eval({x: 2.0})) == 5
     with pytest.raises(TypeError, match="must have its 0 dimensions"):
         tg.grad(None, x, known_grads={y: T.dvector("g")})
+    assert float(tg.grad(None, x, known_grads=[(y, 3.0)]).eval({x: 2.0})) == 12
+    assert float(tg.grad(None, x, known_grads=zip([y], [3.0])).eval({x: 2.0})) == 12
+    for wrong in ([y], 3, [(y, 1.0, 2.0)]):
+        with pytest.raises(TypeError, match="known_grads: {variable: gradient}, or such pairs"):
+            tg.grad(None, x, known_grads=wrong)
     with pytest.raises(ValueError, match="needs a cost"):
         tg.grad(None, x)
+    with pytest.raises(ValueError, match="needs a cost"):
+        tg.grad(None, x, known_grads=[])
 
 
 def test_a_known_gradient_stands_for_what_would_flow_back():

@@ -217,6 +217,30 @@ def test_what_an_array_cannot_hold_is_refused():
             put(T.zeros(2), [1, 0], 1j)
 
 
+@pytest.mark.parametrize("name", ["put", "place", "putmask", "insert"])
+@pytest.mark.parametrize(
+    "value", [300, [300], [7, [300][0]], -200, 2**70, 300.0, [1.7], True, np.nan, np.array([300]), [], 5]
+)
+def test_numbers_of_pythons_fit_or_are_refused_as_in_numpy(name, value):
+    if name in ("place", "putmask") and isinstance(value, np.ndarray):
+        pytest.skip("NumPy takes safe casts only, here they are casts as in the others")
+    at = 1 if name == "insert" else [0, 1, 1]
+    old = np.array([1, 2, 3], "int8")
+    try:
+        want = (
+            getattr(np, name)(np.copy(old), at, value)
+            if name == "insert"
+            else changed(getattr(np, name))(old, at, value)
+        )
+    except (OverflowError, ValueError) as error:
+        with pytest.raises(type(error)):
+            getattr(T, name)(old, at, value).eval()
+        return
+    found = getattr(T, name)(old, at, value).eval()
+    assert found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
+
+
 def test_relative_entropies_have_all_digits_and_gradients_where_a_chance_is_zero():
     x, y = T.dvectors("x", "y")
     value = T.rel_entr(x, y)
@@ -243,3 +267,17 @@ def test_edges_of_histograms():
         T.histogram2d(X, Y, 3, [(0, 1), (1, 0)])
     for found, want in zip(T.histogram2d([], [], 3), np.histogram2d([], [], 3), strict=True):
         np.testing.assert_array_equal(found.eval(), want)
+
+
+@pytest.mark.parametrize("linker", ["py", "c"])
+def test_elements_that_give_a_histogram_no_range_are_refused(linker):
+    x = T.dvector("x")
+    f = tg.function([x], T.histogram(x, 4), mode=tg.Mode(linker=linker))
+    edges = tg.function([x], T.histogram_bin_edges(x, 4), mode=tg.Mode(linker=linker))
+    np.testing.assert_array_equal(f([0.0, 1.0, 4.0])[0], [1, 1, 0, 1])
+    for wrong in (np.nan, np.inf, -np.inf):
+        for g in (f, edges):
+            with pytest.raises(ValueError, match="not all finite"):
+                g([1.0, wrong])
+    within = tg.function([x], T.histogram(x, 4, (0, 4)), mode=tg.Mode(linker=linker))
+    np.testing.assert_array_equal(within([1.0, np.nan])[0], np.histogram([1.0, np.nan], 4, (0, 4))[0])

@@ -109,10 +109,11 @@ def cut_rule(*families: str) -> Callable[[Rule], Rule]:
     return declare
 
 
+SHOWN = ("dimshuffle", "reshape", "subtensor", "unbroadcast", "guarded")
 # Ops whose result is a place in their first operand, or may be.
-VIEWS = frozenset("dimshuffle reshape subtensor specify_shape unbroadcast diagonal windows guarded".split())
+VIEWS = frozenset((*SHOWN, "specify_shape", "diagonal", "windows"))
 # Ops that say where elements are, or pass results on: no storage even where nothing is fused.
-MOVES = frozenset("dimshuffle reshape subtensor alloc shape_i make_vector unbroadcast nth guarded".split())
+MOVES = frozenset((*SHOWN, "alloc", "shape_i", "make_vector", "nth"))
 
 
 class Storage:
