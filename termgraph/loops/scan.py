@@ -90,8 +90,9 @@ def run_scan(
     go_backwards: bool = False,
     name: str | None = None,
     strict: bool = False,
+    stacked: bool = True,
 ) -> Scanned:
-    """`scan` with all that its loop gives, always in lists."""
+    """`scan` with all that its loop gives, always in lists; without `stacked` no steps of what is fed back."""
     check_name(name, truncate_gradient)
     seqs, outs = sequence_infos(sequences, go_backwards), output_infos(outputs_info)
     given = variables_in(non_sequences)
@@ -110,17 +111,19 @@ def run_scan(
     updates = _with_default_updates(values, updates, stop, given)
     carried = [_shared_carry(v, new) for v, new in updates.items()]
     condition = None if stop is None else scalar_condition(stop)
-    traced = Traced([*[c for r in call.registers for c in r], *carried], call.rows, values, condition)
+    newest = [sum(map(len, call.registers[:i])) if r else None for i, r in enumerate(call.registers)]
+    newest += [None] * (len(values) - len(newest))
+    rows = [v for v, j in zip(values, newest) if stacked or j is None]
+    traced = Traced([*[c for r in call.registers for c in r], *carried], call.rows, rows, condition)
     if strict:
         _refuse_unlisted(traced, given)
     params = {"name": name, "truncate": int(truncate_gradient)}
     results = close(traced, n, fn, **params)
     k = len(traced.carries)
     final = results[k - len(carried) : k]
-    outputs = results[k : k + len(values)]
+    made = iter(results[k : k + len(rows)])
+    outputs = [next(made) if stacked or j is None else None for j in newest]
     changed = OrderedUpdates(zip(updates, final))
-    newest = [sum(map(len, call.registers[:i])) if r else None for i, r in enumerate(call.registers)]
-    newest += [None] * (len(values) - len(newest))
     return Scanned([None if j is None else results[j] for j in newest], outputs, changed)
 
 

@@ -63,7 +63,7 @@ def reduce(
     """
     finals, outputs, updates = run_scan(
         fn, sequences=sequences, outputs_info=outputs_info, non_sequences=non_sequences, go_backwards=go_backwards,
-        name=name,
+        name=name, stacked=False,
     )  # fmt: skip
     last = [y[-1] if final is None else final for final, y in zip(finals, outputs)]
     return (last[0] if len(last) == 1 else last), updates
