@@ -8,14 +8,19 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 
 from termgraph import _rulelib
 from termgraph._blake import blake2b
 
+_ENDS = (".py", ".c", ".h")
 _OF_RULES = "//"  # before the names of rule files, wherever these are
+
+
+# Of a file: its name; a line of name, size and time of the last change of its content; and the system's own time of
+# change, where it keeps one (no copying sets that back).
+_File = tuple[str, str, int]
 
 
 @functools.cache
@@ -24,39 +29,39 @@ def files_digest(*rooms: str) -> str:
 
     With `rooms`, of these folders of termgraph and of the rule files.
     """
-    found = sorted({f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in _files(rooms)})
-    return blake2b("\n".join(found).encode(), digest_size=20).hexdigest()
+    lines = sorted([line for _, line, _ in _files(rooms)])
+    return blake2b("\n".join(lines).encode(), digest_size=20).hexdigest()
 
 
 @functools.cache
 def changed_since_import(*rooms: str) -> bool:
-    """Whether one of these files was changed after termgraph was imported: this process may have read what it was.
-
-    The system's own time of change counts, where it keeps one: no copying sets it back.
-    """
-    times = (status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns for _, status in _files(rooms))
+    """Whether one of these files was changed after termgraph was imported: this process may have read what it was."""
+    times = [changed for _, _, changed in _files(rooms)]
     return max(times, default=0) > _rulelib.IMPORTED  # what was found stays, and so does the answer
 
 
-def _files(rooms: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:
+@functools.cache
+def _files(rooms: tuple[str, ...]) -> list[_File]:
     wanted = (_OF_RULES, *[f"{room}/" for room in rooms])
-    return [(name, status) for name, status in _every() if not rooms or name.startswith(wanted)]
+    return [file for file in _every() if file[0].startswith(wanted)] if rooms else _every()
 
 
 @functools.cache
-def _every() -> list[tuple[str, os.stat_result]]:
+def _every() -> list[_File]:
     """Looked up once, so that a digest and what is said about the times are of the same files."""
-    here = os.path.dirname(os.path.abspath(_rulelib.__file__))
-    return [*_listed(here, ""), *_listed(str(_rulelib.folder()), _OF_RULES)]
-
-
-def _listed(folder: str, inside: str) -> Iterator[tuple[str, os.stat_result]]:
-    for item in os.scandir(folder):
-        if item.is_dir():
-            if item.name != "__pycache__":
-                yield from _listed(item.path, f"{inside}{item.name}/")
-        elif item.name.endswith((".py", ".c", ".h")):
-            yield f"{inside}{item.name}", item.stat()
+    found: list[_File] = []
+    folders = [(os.path.dirname(os.path.abspath(_rulelib.__file__)), ""), (str(_rulelib.folder()), _OF_RULES)]
+    for folder, inside in folders:  # those in it follow as they are found
+        for item in os.scandir(folder):
+            name = item.name
+            if name.endswith(_ENDS):
+                status = item.stat()
+                line = f"{inside}{name} {status.st_size} {status.st_mtime_ns}"
+                changed = status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns
+                found.append((inside + name, line, changed))
+            elif name != "__pycache__" and item.is_dir():
+                folders.append((item.path, f"{inside}{name}/"))
+    return found
 
 
 @functools.cache

@@ -131,6 +131,9 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
         m for m in there if m.startswith("rulelib")
     }
     assert all(m.rpartition(".")[2].startswith("_") for m in there if m.startswith("rulelib."))
+    compiling = ("apart", "build.calling", "build.compiling", "build.compiler_errors", "run.numpy_loops")
+    assert "backends.c.build.compilers" in there and "grad.reverse" in there
+    assert not there & {"grad.user_defined", *(f"backends.c.{m}" for m in compiling)}
 
 
 def test_a_compile_needs_no_prover_and_no_linter(tmp_path):

@@ -12,7 +12,6 @@ from termgraph._collector import paused_gc
 from termgraph._lazy import lazy
 from termgraph.grad.reverse import Backward, can_move, cuts, data_of
 from termgraph.grad.stable import backward
-from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.bipartite import DeferredView, ancestors
 from termgraph.tensor.origins import note_origins
 from termgraph.tensor.testvalues import note_test_value
@@ -32,12 +31,13 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from termgraph.grad import explain
+    from termgraph.grad import explain, user_defined
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.term import AnyTerm
 else:
     explain = lazy("termgraph.grad.explain")  # what errors say
+    user_defined = lazy("termgraph.grad.user_defined")
 
 
 class GradOptions(TypedDict, total=False):
@@ -237,7 +237,7 @@ def _disconnected_value(v: Variable, returned: str) -> Any:
     if returned == "none":
         return None
     if returned == "disconnected":
-        return DisconnectedType()()
+        return user_defined.DisconnectedType()()
     return as_tensor(zero_like(v.term))
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.grad.fit import fit_thin, spread
 from termgraph.grad.gates import Arrived, Gate, Gates, whole
 from termgraph.grad.table import pullbacks
-from termgraph.grad.user_defined import NOTHING, RECOMPUTE, user_pullback
 from termgraph.terms.build import filled_like, summed
 from termgraph.terms.errors import GradNotImplementedError, NullTypeGradError
 from termgraph.terms.ops.barrier import later
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.ops.derivative import missing, no_gradient, undefined, undefined_gradient
+from termgraph.terms.ops.derivative import NOTHING, missing, no_gradient, undefined, undefined_gradient
 from termgraph.terms.ops.gradmarks import disconnected_grad
 from termgraph.terms.ops.sparse import csm_data
 from termgraph.terms.sparse import SparseType
@@ -26,8 +26,11 @@ from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType
 
 if TYPE_CHECKING:
+    from termgraph.grad import user_defined
     from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
+else:
+    user_defined = lazy("termgraph.grad.user_defined")  # asked about ops that no rule is of
 
 
 def cuts(op: Op) -> bool:
@@ -188,7 +191,7 @@ def contributions_of(t: Term, cotangents: Sequence[Any], wanted: Sequence[bool] 
     found = pullbacks.ask(t.op, (t, *cotangents))
     if found is not None:
         return found.args
-    own = user_pullback(t, cotangents, body_pullback)
+    own = user_defined.user_pullback(t, cotangents, body_pullback)
     if own is not None:
         return own
     lost = missing(f"there is no rule pullback({t.op.name}(...), g); write one as in rules/grad.py")
@@ -210,7 +213,7 @@ def body_pullback(t: Term, cotangents: Sequence[Any]) -> Sequence[Any]:
         seeds[y] = seeds[y] + [seed] if y in seeds else [seed]
     run = Backward({y: summed(parts) for y, parts in seeds.items()}, [a for a in args if can_move(a)]).run()
     operands = list(t.args)
-    if t.op.params["lop"] == RECOMPUTE:
+    if t.op.params["lop"] == user_defined.RECOMPUTE:
         operands = [mk(later, (a, *places.values())) if isinstance(a.type, TensorType) else a for a in operands]
     places.update(zip(args, operands))
     out = []

@@ -8,7 +8,8 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.backends.c.build.compilers import CompileError, find_compiler
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.cop import COpError
 
 LINKER = "auto"

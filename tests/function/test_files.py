@@ -46,7 +46,6 @@ LOAD = """
     import sys, json
     import numpy as np
     import termgraph as tg
-    from termgraph.backends.c.build import compilers
     from termgraph.rules.compiled import RuleSet
 
     count = {"rewrites": 0, "compiles": 0}
@@ -58,8 +57,8 @@ LOAD = """
         return call
 
     RuleSet.rewrite_terms = counted("rewrites", RuleSet.rewrite_terms)
-    from termgraph.backends.c.build import library
-    library.start_compiler = counted("compiles", library.start_compiler)
+    from termgraph.backends.c.build import compiling
+    compiling.start_compiler = counted("compiles", compiling.start_compiler)
     f = tg.load(sys.argv[1])
     results = [np.asarray(r).tolist() for _ in range(2) for r in f([0.5, -1.0, 2.0])]
     print(json.dumps([results, count]))

@@ -97,12 +97,12 @@ def test_run_time_errors_cite_the_users_line(x):
 def test_copies_and_pickles_are_native_and_compile_nothing(x, monkeypatch):
     w, v = tg.shared(np.ones(2), "w"), tg.shared(np.full(2, 5.0), "v")
     f = native(tg.function([x], (w * x).sum(), updates=[(w, w + 1)]))
-    from termgraph.backends.c.build import compilers
+    from termgraph.backends.c.build import compiling
 
     def refuse(*args, **kwargs):
         raise AssertionError("the compiler was called")
 
-    monkeypatch.setattr(compilers, "start_compiler", refuse)
+    monkeypatch.setattr(compiling, "start_compiler", refuse)
     g = native(f.copy(swap={w: v}))
     assert g([1.0, 1.0]) == 10.0 and f([1.0, 1.0]) == 2.0
     h = native(pickle.loads(pickle.dumps(f)))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from termgraph.backends.c.build import cache_files, compilers
+from termgraph.backends.c.build import cache_files, compiler_errors, compilers
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.run import blas as blas_module
@@ -60,7 +60,7 @@ def _probe() -> Iterator[Row]:
     begin = time.perf_counter()
     try:
         library = build_library(_PROBE % time.time_ns(), "doctor")
-    except (compilers.CompileError, OSError) as error:
+    except (compiler_errors.CompileError, OSError) as error:
         yield "probe", "problem", f"a small program cannot be built: {error}"
         return
     seconds = time.perf_counter() - begin

@@ -6,9 +6,10 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c import apart
-from termgraph.backends.c.build import library
+from termgraph.backends.c.build import compiling, library
 from termgraph.backends.c.build.cache import Cache
-from termgraph.backends.c.build.compilers import CompileError, find_compiler
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.backends.c.build.compilers import find_compiler
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 LINKER = "auto"
@@ -21,7 +22,7 @@ SOURCE = "int before;\n" + apart.section(
 def objects(monkeypatch, tmp_path):
     """The cache of what is compiled apart, empty, and one for programs."""
     cache = Cache(str(tmp_path / "objects"))
-    monkeypatch.setattr(library, "installation_cache", lambda: cache)
+    monkeypatch.setattr(compiling, "installation_cache", lambda: cache)
     with tg.config.change_flags(**{"cache.dir": str(tmp_path / "programs")}):
         yield cache
 
@@ -81,7 +82,7 @@ def test_two_programs_share_their_convolutions(objects, dtype, monkeypatch, tmp_
     built = objects.counts["built"]
     net(3, dtype)
     assert objects.counts["built"] == built > 0 and objects.counts["hit"] >= built
-    monkeypatch.setattr(library, "split", lambda source, file: apart.Parts(source, ()))
+    monkeypatch.setattr(compiling, "split", lambda source, file: apart.Parts(source, ()))
     with tg.config.change_flags(**{"cache.dir": str(tmp_path / "whole")}):
         whole, _ = net(2, dtype)
     assert objects.counts["built"] == built

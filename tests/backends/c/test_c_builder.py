@@ -17,7 +17,8 @@ from termgraph.backends.c import doctor
 from termgraph.backends.c.build import cache as caches
 from termgraph.backends.c.build import library as libraries
 from termgraph.backends.c.build.cache import Cache, default_cache, installation_cache
-from termgraph.backends.c.build.compilers import CompileError, find_compiler
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import NoCompilerError
 from termgraph.backends.c.build.program_library import build_library, program_header
 from termgraph.backends.c.run import blas, cores, glue
@@ -106,15 +107,14 @@ def test_a_library_is_built_once(cache_dir, kernels):
 def test_a_second_process_compiles_nothing(cache_dir, kernels):
     code = f"""
 import numpy as np, sys
-from termgraph.backends.c.build import library as libraries
 from termgraph.backends.c.build.program_library import build_library
-from termgraph.backends.c.build import compilers
+from termgraph.backends.c.build import calling, compiling
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature
 from termgraph.config import config
 config.cache.dir = {str(cache_dir)!r}
 if sys.argv[1] == "warm":
-    compilers.start_compiler = libraries.start_compiler = None
+    calling.start_compiler = compiling.start_compiler = None
 library = build_library({kernels.VECTOR_ADD_ONE.replace("TYPE", "double")!r}, "f")
 f = glue.bind(library, Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], returns="one"))
 print(library.how, f(np.zeros(2)), glue.provider().__name__)
@@ -366,7 +366,6 @@ def test_cores_are_counted_and_flags_obeyed(monkeypatch):
 PROCESS = """
 import sys
 import numpy as np
-from termgraph.backends.c.build import library as libraries
 from termgraph.backends.c.build.program_library import build_library
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.signature import Input, Output, Signature

@@ -1,6 +1,7 @@
 """Finding a compiler, remembering the verdict, and errors a person can read."""
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -8,8 +9,9 @@ import sys
 
 import pytest
 
-from termgraph.backends.c.build import compilers
-from termgraph.backends.c.build.compilers import CompileError, CompilerWarning, find_compiler, why_no_compiler
+from termgraph.backends.c.build import calling, compilers
+from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph.backends.c.build.compilers import CompilerWarning, find_compiler, why_no_compiler
 from termgraph.config import config
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
@@ -38,6 +40,22 @@ def test_cc_may_carry_arguments(monkeypatch):
     assert find_compiler().command[1:] == ("-fcommon",)
 
 
+def run(compiler, folder, source, name):
+    command = compiler.link_command(["source.c"], "m.so")
+    calling.run_compiler(compiler.environment(), command, str(folder), source, name)
+
+
+@pytest.mark.parametrize("text", ["", "gcc", "gcc  -O2", "'a b' c", "a\\ b", '"x', "-DA='b'"])
+def test_words_are_those_of_a_shell(text):
+    try:
+        expected = shlex.split(text)
+    except ValueError:
+        with pytest.raises(ValueError, match="quotation"):
+            compilers.words(text)
+    else:
+        assert compilers.words(text) == expected and compilers.words(compilers.joined(expected)) == expected
+
+
 def test_the_flag_can_mean_no_compiler(monkeypatch):
     monkeypatch.setattr(config, "cc", "none")
     assert find_compiler() is None and "no compiler is wanted" in why_no_compiler()
@@ -64,7 +82,7 @@ def test_compile_error_shows_the_first_error_and_its_line(tmp_path):
     (tmp_path / "source.c").write_text(source)
     compiler = find_compiler()
     with pytest.raises(CompileError, match="undeclared_thing") as caught:
-        compilers.run_compiler(compiler, compiler.link_command(["source.c"], "m.so"), str(tmp_path), source, "kernel f")
+        run(compiler, tmp_path, source, "kernel f")
     assert (
         caught.value.line == 2 and "return undeclared_thing;" in str(caught.value) and "kernel f" in str(caught.value)
     )
@@ -78,7 +96,7 @@ def test_compile_error_cites_the_users_file(tmp_path):
     (tmp_path / "source.c").write_text(source)
     compiler = find_compiler()
     with pytest.raises(CompileError) as caught:
-        compilers.run_compiler(compiler, compiler.link_command(["source.c"], "m.so"), str(tmp_path), source, "f")
+        run(compiler, tmp_path, source, "f")
     assert caught.value.file == str(users) and "second line is wrong" in str(caught.value)
 
 

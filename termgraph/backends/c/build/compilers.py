@@ -7,29 +7,32 @@ what a compiler can do is tried once, by building a one-line library, and rememb
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import importlib.util
 import json
 import os
-import shlex
 import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from termgraph import progress
-from termgraph._collector import running_gc
 from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.backends.c.build.cache import Cache, default_cache, digest, installation_cache
-from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
 
-subprocess = lazy("subprocess")
+if TYPE_CHECKING:
+    import shlex
+    import subprocess
+
+    from termgraph.backends.c.build import calling, compiler_errors
+else:  # a warm start neither calls a compiler nor asks what its words would be
+    shlex, subprocess = lazy("shlex"), lazy("subprocess")
+    calling = lazy("termgraph.backends.c.build.calling")
+    compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
 
 # -O1 with the vectoriser runs as fast as -O3 and compiles in two thirds of the time.
 # Never -ffast-math: it deletes NaN checks. Vectors of loops only: of two conversions side by side (double to float and
@@ -47,6 +50,7 @@ COMMON_FLAGS = (
     "-w",
 )
 _NATIVE = "-march=native"
+LIBRARY = "m.so"  # the file that is made
 # Upper halves of vector registers that a function leaves behind make every older instruction of the process ten times
 # as slow on Intel's processors: libm, NumPy's loops, the interpreter. The pass that clears them is off at gcc's -O1.
 _CLEARED = "-fenable-rtl-vzeroupper"
@@ -164,7 +168,18 @@ def vector_bytes() -> int:
 
 def usable(flag: str) -> bool:
     """Whether this processor has an instruction set, and the flag `cflags` does not forbid it."""
-    return flag in processor_flags() and f"-mno-{flag}" not in shlex.split(str(config.cflags))
+    return flag in processor_flags() and f"-mno-{flag}" not in words(str(config.cflags))
+
+
+def words(text: str) -> list[str]:
+    """The words of a command, as a shell reads them; few have quotes, for which there is a module."""
+    return shlex.split(text) if any(c in text for c in "'\"\\") else text.split()
+
+
+def joined(command: Sequence[str]) -> str:
+    """A text that stands for these words and for no others."""
+    text = " ".join(command)
+    return text if words(text) == list(command) else shlex.join(command)
 
 
 def why_no_compiler() -> str:
@@ -196,7 +211,7 @@ def _search(flag: str, variable: str | None, path: str, roots: tuple[str, str]) 
 def _only(text: str, origin: str) -> tuple[Compiler | None, list[str]]:
     """A compiler that was named is used or reported; another one in its place would be a silent surprise."""
     tried: list[str] = []
-    compiler = _try(shlex.split(text), tried)
+    compiler = _try(words(text), tried)
     if compiler is None:
         warnings.warn(
             f"{origin} names a compiler that cannot be used: {'; '.join(tried)}. Functions run on the Python virtual "
@@ -226,7 +241,7 @@ def _try(command: list[str], tried: list[str]) -> Compiler | None:
     full = (executable, *command[1:])
     try:
         return verified(full, installation_cache())
-    except CompileError as error:
+    except compiler_errors.CompileError as error:
         tried.append(f"{shlex.join(full)}: cannot build a library: {error.first}")
     except OSError as error:
         tried.append(f"{shlex.join(full)}: {error.strerror or error}")
@@ -254,13 +269,13 @@ def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
 
 def _first_working(command: tuple[str, ...], kind: str, identity: str, version: str) -> Compiler:
     """Try the flags with and without tuning for this processor; the last refusal is raised."""
-    failure: CompileError | None = None
+    failure: compiler_errors.CompileError | None = None
     for flags in (*[(*COMMON_FLAGS, *more) for more in _choices(kind)], COMMON_FLAGS):
         compiler = Compiler(command, kind, flags, identity, version)
         try:
             _probe(compiler)
             return compiler
-        except CompileError as error:
+        except compiler_errors.CompileError as error:
             failure = error
     assert failure is not None
     raise failure
@@ -279,52 +294,7 @@ def _probe(compiler: Compiler) -> None:
         with open(os.path.join(directory, "source.c"), "w") as out:
             out.write(_PROBE)
         command = compiler.link_command(["source.c"], "probe.so")
-        run_compiler(compiler, command, directory, _PROBE, "the test program", keep=False)
-
-
-def run_compiler(
-    compiler: Compiler, command: list[str], directory: str, source: str, name: str, keep: bool = True
-) -> None:
-    """Run one compiler command in a directory; raise CompileError if it fails."""
-    wait_for_compiler(start_compiler(compiler, command, directory, source, name), command, source, name, keep)
-
-
-def start_compiler(compiler: Compiler, command: list[str], directory: str, source: str, name: str):
-    """Start one compiler command; give the process to `wait_for_compiler`. CompileError if it does not start."""
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=directory,
-            env=compiler.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-    except OSError as error:  # it was there when it was looked for
-        raise CompileError(command, str(error), source, name, status=127) from None
-
-
-def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
-    """Wait for a started compiler; raise CompileError, or OSError if the disk is full."""
-    try:
-        with progress.compiler(), running_gc():
-            output = process.communicate()[0].decode("utf-8", "replace")
-    except BaseException:  # Ctrl-C: do not leave a compiler behind
-        process.kill()
-        process.wait()
-        raise
-    if process.returncode == 0:
-        return
-    if "No space left on device" in output:
-        raise OSError(errno.ENOSPC, f"no space left for the compiler's output{_where_it_writes()}")
-    raise CompileError(command, output, source, name, process.returncode, keep)
-
-
-def _where_it_writes() -> str:
-    places = dict.fromkeys((str(config.cache.dir), tempfile.gettempdir()))
-    return (
-        f" in {' or '.join(places)}: make room there, or set the flag cache.dir and $TMPDIR to folders that have some"
-    )
+        calling.run_compiler(compiler.environment(), command, directory, _PROBE, "the test program", keep=False)
 
 
 # -- identity ----------------------------------------------------------------------------------
@@ -335,7 +305,7 @@ def compiler_identity(command: Sequence[str]) -> str:
     real = os.path.realpath(command[0])
     status = os.stat(real)
     chosen = digest(" ".join([*COMMON_FLAGS, _CLEARED, *_VECLIB, libc_identity()]))[:8]
-    return f"{shlex.join([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
+    return f"{joined([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
 
 
 def _version(command: Sequence[str]) -> str:
@@ -393,6 +363,27 @@ def libc_identity() -> str:
         return os.confstr("CS_GNU_LIBC_VERSION") or "libc"
     except (AttributeError, ValueError, OSError):  # not glibc
         return sys.platform
+
+
+def library_parts(
+    compiler: Compiler,
+    texts: Sequence[str],
+    header: str,
+    flags: Sequence[str],
+    linked: Linked,
+    parts: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Everything that decides the content of a library: the cache key is the hash of this."""
+    return {
+        "source": digest("\0".join(texts)),
+        "header": digest(header),
+        "flags": joined([*compiler.flags, *flags]),
+        "libraries": repr(tuple(linked)),
+        "compiler": compiler.identity,
+        "cpu": cpu_identity(),
+        "libc": libc_identity(),
+        **(parts or {}),
+    }
 
 
 # -- vector mathematics ------------------------------------------------------------------------

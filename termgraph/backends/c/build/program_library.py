@@ -6,14 +6,19 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from termgraph.backends.c.build.compiler_errors import CompileError
+from termgraph._lazy import lazy
 from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.cprogram import CProgram
 from termgraph.backends.c.run import blas as blas_module
-from termgraph.backends.c.run import glue, numpy_loops
+from termgraph.backends.c.run import glue
 
 if TYPE_CHECKING:
+    from termgraph.backends.c.build import compiler_errors
+    from termgraph.backends.c.run import numpy_loops
     from termgraph.vm.partition import Refusal
+else:
+    compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
+    numpy_loops = lazy("termgraph.backends.c.run.numpy_loops")
 
 Again = Callable[[], "CProgram | Refusal"]
 
@@ -23,7 +28,7 @@ def built(program: CProgram, name: str, note: str | None = None, again: Again | 
     options = {"needs_blas": program.needs_blas, "flags": program.flags, "libraries": program.libraries}
     try:
         return build_library(program.source, name, note=note, **options)  # type: ignore[arg-type]
-    except CompileError as error:
+    except compiler_errors.CompileError as error:
         error.terms = with_terms(program, again).terms_at(error.line)
         raise
 
@@ -67,7 +72,8 @@ def build_library(
     )
     _bind(library, needs_blas, any("TG_NATIVE_linalg__" in text for text in texts))
     for text in texts:
-        numpy_loops.fill(library.handle, text)
+        if "TG_NATIVE_" in text:
+            numpy_loops.fill(library.handle, text)
     return library
 
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import installation_cache
-from termgraph.backends.c.build.compilers import CompileError
 from termgraph.backends.c.build.library import Library, build_plain, package_text
 from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
@@ -29,9 +28,12 @@ from termgraph.progress import Steps
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype
 
 if TYPE_CHECKING:
+    from termgraph.backends.c.build import compiler_errors
+    from termgraph.backends.c.run import ctypes_glue
     from termgraph.tensor.sharedvar import Container
-
-ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
+else:
+    compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
+    ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
 _PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "looks.c", "glue.c", "module.c")
 _RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
@@ -75,7 +77,7 @@ def use_threads() -> None:
 def _choose() -> Any:
     try:
         return load_glue()
-    except (CompileError, OSError, RuntimeError, ImportError) as error:
+    except (compiler_errors.CompileError, OSError, RuntimeError, ImportError) as error:
         reason = f"{type(error).__name__}: {error}"
     warnings.warn(
         f"compiled code is called through ctypes, which costs some microseconds more: {reason}", GlueWarning, 2
