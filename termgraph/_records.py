@@ -1,26 +1,86 @@
-"""Classes of named fields: dataclasses that are made in a twentieth of the time. Uses the standard library only.
+"""Classes of named fields: dataclasses and named tuples that are made in a twentieth of the time.
 
 `dataclass` compiles the text of up to six functions for each class, half a millisecond to a whole one, and the first
 compilation of a process makes a hundred classes. Here all but `__init__` is the same for every class; that, and what
-`dataclasses.fields` tells, is made when it is worth it.
+`dataclasses.fields` tells, is made when it is worth it. Named tuples likewise, of which each took 0.14 ms.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import _tuplegetter  # type: ignore[attr-defined]
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 _FEW = 8  # objects of a class that are made without text of its own: it takes as long as a hundred of them
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
+    from typing import NamedTuple
 else:
+
+    class _TupleType(type):
+        """Reads the fields of a named tuple off its annotations."""
+
+        def __new__(cls, name: str, bases: tuple, own: dict) -> Any:
+            names = tuple(own.get("__annotations__", ()))
+            defaults = {field: own.pop(field) for field in names if field in own}
+            if tuple(defaults) != names[len(names) - len(defaults) :]:
+                raise TypeError(f"{name}: fields without a default come first")
+            own.setdefault("__slots__", ())
+            if names:
+                own |= {field: _tuplegetter(i, f"Alias for field number {i}") for i, field in enumerate(names)}
+                own |= {"_fields": names, "_field_defaults": defaults, "__match_args__": names, "_made": 0}
+            return super().__new__(cls, name, bases, own)
+
+    class NamedTuple(tuple, metaclass=_TupleType):
+        """As `typing.NamedTuple`: what it compiles for each class comes with the ninth object of it.
+
+        >>> class Point(NamedTuple):
+        ...     x: int
+        ...     y: int = 2
+        >>> Point(1), Point(1).y
+        (Point(x=1, y=2), 2)
+        """
+
+        _fields = ()
+
+        def __new__(cls, *args: Any, **named: Any) -> Any:
+            cls._made += 1
+            unusual = named or len(args) != len(cls._fields)
+            if cls._made > _FEW or (unusual and not _is_complete(cls, args, named)):
+                made = _tuple_maker(cls)  # which also says what is missing
+                if cls._made > _FEW:
+                    cls.__new__ = staticmethod(made)
+                return made(cls, *args, **named)
+            if unusual:
+                given = {**cls._field_defaults, **dict(zip(cls._fields, args)), **named}
+                args = [given[name] for name in cls._fields]
+            return tuple.__new__(cls, args)
+
+        @classmethod
+        def _make(cls, values: Any) -> Any:
+            return cls(*values)
+
+        def _replace(self, /, **named: Any) -> Any:
+            if not named.keys() <= set(self._fields):
+                raise ValueError(f"Got unexpected field names: {[n for n in named if n not in self._fields]!r}")
+            return tuple.__new__(type(self), map(named.get, self._fields, self))
+
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self))
+
+        def __repr__(self) -> str:
+            shown = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+            return f"{type(self).__name__}({shown})"
+
+        def __getnewargs__(self) -> tuple:
+            return tuple(self)
 
     def record(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
         """As `dataclasses.dataclass`: `field`, `fields`, `replace` and `asdict` work.
@@ -190,4 +250,21 @@ def _refused(self: Any, name: str, value: Any = None) -> None:
     raise dataclasses.FrozenInstanceError(f"{type(self).__name__} stays as it is: {name!r} cannot be changed")
 
 
-__all__ = ["record"]
+def _is_complete(cls: Any, args: tuple, named: dict[str, Any]) -> bool:
+    """Whether a tuple can be made of these values: each for a field, none twice, and none is missing."""
+    if len(args) > len(cls._fields):
+        return False
+    first, rest = cls._fields[: len(args)], set(cls._fields[len(args) :])
+    return named.keys() <= rest and rest <= named.keys() | cls._field_defaults.keys() and not named.keys() & set(first)
+
+
+def _tuple_maker(cls: Any) -> Any:
+    """The `__new__` of a named tuple, as text: only that takes keywords as fast as one written by hand."""
+    names, defaults = cls._fields, cls._field_defaults
+    made = eval(f"lambda cls, {', '.join(names)}: make(cls, ({', '.join(names)},))", {"make": tuple.__new__})
+    made.__defaults__ = tuple(defaults.values())
+    made.__name__, made.__qualname__, made.__module__ = "__new__", f"{cls.__qualname__}.__new__", cls.__module__
+    return made
+
+
+__all__ = ["NamedTuple", "record"]

@@ -1,11 +1,13 @@
-"""Records are dataclasses in all that can be asked of them; only how they are made differs."""
+"""Records and named tuples are what Python calls so in all that can be asked of them; only how they are made differs."""
 
 import inspect
+import pickle
+import typing
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
 
 import pytest
 
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 
 
 def classes(make):
@@ -98,3 +100,65 @@ def test_fields_are_told_without_parsing_the_text_of_a_signature(monkeypatch):
     monkeypatch.setattr(inspect, "signature", lambda *_, **__: pytest.fail("the text of a class was made"))
     for cls in classes(record):
         assert fields(cls)
+
+
+class Ours(NamedTuple):
+    x: int
+    y: int = 2
+    names: tuple = ()
+
+    @property
+    def total(self):
+        return self.x + self.y
+
+
+class Theirs(typing.NamedTuple):
+    x: int
+    y: int = 2
+    names: tuple = ()
+
+    @property
+    def total(self):
+        return self.x + self.y
+
+
+@pytest.mark.parametrize("after", [0, 5, 12])
+def test_named_tuples_are_those_of_typing_from_the_first_to_the_last(after):
+    class Fresh(NamedTuple):
+        x: int
+        y: int = 2
+        names: tuple = ()
+
+    for n in range(after):
+        Fresh(n)
+    for args, named in (((1,), {}), ((1, 5), {}), ((), {"y": 3, "x": 1}), ((1,), {"names": (4,)}), ((1, 2, (3,)), {})):
+        a, b = Fresh(*args, **named), Theirs(*args, **named)
+        assert a == b and hash(a) == hash(b) and (a.x, a.y, a.names) == tuple(a) == tuple(b) and len(a) == 3
+        assert repr(a) == repr(b).replace("Theirs", "Fresh") and a._asdict() == b._asdict()
+        assert a._replace(y=9) == b._replace(y=9) and type(a._replace(y=9)) is Fresh and Fresh._make(b) == b
+        assert not hasattr(a, "__dict__")
+    for args, named in (((), {}), ((1, 2, (), 4), {}), ((1,), {"x": 2}), ((1,), {"z": 2})):
+        with pytest.raises(TypeError) as ours:
+            Fresh(*args, **named)
+        with pytest.raises(TypeError) as theirs:
+            Theirs(*args, **named)
+        assert str(theirs.value).replace("Theirs", "") in str(ours.value).replace(Fresh.__qualname__, "")
+    for C in (Fresh, Theirs):
+        with pytest.raises(ValueError, match="unexpected field names: \\['z'\\]"):
+            C(1)._replace(z=2)
+        with pytest.raises(AttributeError):
+            C(1).x = 2
+
+
+def test_named_tuples_have_methods_match_and_are_pickled():
+    for C in (Ours, Theirs):
+        for a in [C(k, names=(k,)) for k in range(12)]:
+            assert (
+                pickle.loads(pickle.dumps(a)) == a and type(pickle.loads(pickle.dumps(a))) is C and a.total == a.x + 2
+            )
+            match a:
+                case C(x, y, names=(z,)):
+                    assert (x, y, z) == (a.x, 2, a.x)
+        assert C._fields == C.__match_args__ == ("x", "y", "names") and C._field_defaults == {"y": 2, "names": ()}
+    with pytest.raises(TypeError, match="default"):
+        type(NamedTuple)("Wrong", (NamedTuple,), {"__annotations__": {"a": int, "b": int}, "a": 1})

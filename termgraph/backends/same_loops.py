@@ -6,8 +6,9 @@ Kernels of one shape are printed alike but for the names of buffers, so a shape 
 from __future__ import annotations
 
 from collections.abc import Collection, Container
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, Sweep, Write
 from termgraph.lower.push.kernel import FOLD, INDEX, ITEST, IVAL, LOAD, PICK, Buf

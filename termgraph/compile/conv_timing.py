@@ -12,11 +12,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import cpu_identity, find_compiler
 from termgraph.backends.c.run.cores import thread_count

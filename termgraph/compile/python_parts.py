@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from termgraph._lazy import lazy
 from termgraph._logs import INFO, Log
+from termgraph._records import NamedTuple
 from termgraph.compile.compilation import Compilation
 from termgraph.config import config
 from termgraph.tensor.trace import placed

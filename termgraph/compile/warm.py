@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 from termgraph.compile import shipped
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.values import Placed

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
+from termgraph._records import NamedTuple
 from termgraph.db import database
 from termgraph.db.queries import TRUSTED
 from termgraph.rules.checking.linter import LintReport, copies_across, joined

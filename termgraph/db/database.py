@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from unification import Var
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 from termgraph.db import image_files, images
 from termgraph.db.queries import EVERYTHING, FILES_OF, OVERFLOW, PLUS_ZERO, Query
 from termgraph.rules.compiled import RuleSet, heads_of, rewrite_in_stages

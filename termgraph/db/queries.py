@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 
 words = lazy("termgraph.rules.words")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph import db
+from termgraph._records import NamedTuple
 from termgraph.backends.cuda.link import link
 from termgraph.backends.cuda.run import device
 from termgraph.backends.cuda.run.device import numbered

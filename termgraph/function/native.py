@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 from termgraph.compile import road, warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config

@@ -8,10 +8,11 @@ A pullback is linear in its cotangent, so it moves into the choice: of `ifelse(x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.grad.fit import spread
 from termgraph.terms.build import lengths, summed
 from termgraph.terms.ops.control import ifelse

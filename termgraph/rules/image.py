@@ -9,11 +9,11 @@ import marshal
 import os
 from collections.abc import Iterable, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from termgraph import _rulelib
 from termgraph._lazy import lazy
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.rules.pieces import Context, Piece, Shelf, Span, read_content, write_content
 from termgraph.rules.stored_names import named
 from termgraph.terms import facts

@@ -6,9 +6,9 @@ A source stays one text, which could be compiled as it is.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from termgraph._lazy import pattern
+from termgraph._records import NamedTuple
 
 KNOWN = "/* ---- compiled once for all programs that hold it: what both sides know ---- */"
 ONCE = "/* ---- and what is compiled once ---- */"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.generate import CProgram, generated
 from termgraph.backends.c.placement import why_not

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.lower.memory.plan import LINE, Life
 from termgraph.lower.push.kernel import Buf
 

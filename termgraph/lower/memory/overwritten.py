@@ -6,10 +6,10 @@ Both lie in one place then, and what a call holds is less by one of them while t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.lower.loops.tree import Kernel, Loop, Node, Write, walk
 from termgraph.lower.memory.plan import LINE, Life
 from termgraph.lower.memory.updates import in_step

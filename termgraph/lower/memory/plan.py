@@ -8,11 +8,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.lower.lengths.index import Poly, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Write, walk
 from termgraph.lower.push.kernel import LOAD, Buf

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Var, poly, product
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Tiles, Write
 from termgraph.lower.memory.plan import Uses

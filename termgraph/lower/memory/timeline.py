@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.lower.lengths.index import Poly, evaluate, product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node
 from termgraph.lower.memory.plan import Life, Rooms, lives_of, loads, writes

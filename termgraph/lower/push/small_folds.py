@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.push.driver import Index, Push, Steps
 from termgraph.lower.push.kernel import FOLD, HEAVY, INDEX, LOAD, PICK, kids, own_cost, scalars

@@ -4,8 +4,9 @@ a choice between the parts would keep loops from being vector loops.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import ZERO, Poly
 from termgraph.terms.op import ARG, CONST
 

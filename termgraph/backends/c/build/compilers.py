@@ -17,10 +17,10 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.backends.c.build.cache import Cache, default_cache, digest, installation_cache
 from termgraph.config import config
 

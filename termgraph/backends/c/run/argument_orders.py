@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.lower.memory.read_in_place import read_well
 from termgraph.lower.memory.strides import ANY, BACKWARDS, DENSE, REPEATED, ROWS, SECOND, Kinds
 from termgraph.terms.ops.basic import dimshuffle

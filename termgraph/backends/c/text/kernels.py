@@ -6,9 +6,10 @@ A kernel gets a context: buffers, lengths, status, and the scalars computed befo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from termgraph._lazy import lazy
+from termgraph._records import NamedTuple
 from termgraph.backends.c.text import float32, random_bits
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
@@ -76,8 +77,7 @@ class KernelWriter:
         aliased: Collection[Buf] = (),
         quick: bool = False,
     ) -> None:
-        self.d, self.slots, self.env_of = dialect, slots, env_of
-        self.quick = quick
+        self.d, self.slots, self.env_of, self.quick = dialect, slots, env_of, quick
         self.aliased = aliased  # buffers of which two may be one
         self.functions: list[str] = []
         self.fields: list[str] = []

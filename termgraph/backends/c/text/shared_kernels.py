@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from termgraph._lazy import pattern
+from termgraph._records import NamedTuple
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.shared_lengths import FLOATS_TEXT, Function, numbers_apart
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from termgraph._records import NamedTuple
 
 SHORT = 16  # loops and strides below are unrolled, or read by shuffles
 WHOLE = 16  # a loop over a multiple of that has no rest

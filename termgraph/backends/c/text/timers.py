@@ -6,10 +6,9 @@ how often it ran. Parts inside a loop are those of its steps.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Poly, poly, product
 from termgraph.lower.loops.tree import Call, Compound, Let, Node, Reduce, Repeat, Routine, Sweep, Write, walk
 from termgraph.lower.push.kernel import LOAD, Buf

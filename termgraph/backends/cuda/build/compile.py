@@ -13,9 +13,10 @@ import shutil
 import subprocess
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from termgraph import progress
+from termgraph._records import NamedTuple
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.backends.cuda.driver.base import NoDevice

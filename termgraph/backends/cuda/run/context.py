@@ -7,8 +7,9 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from termgraph._records import NamedTuple
 from termgraph.backends.cuda.driver.base import FORKED, CudaError, Driver, NoDevice, OutOfDeviceMemory
 
 _UNKNOWN = object()

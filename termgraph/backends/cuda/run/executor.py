@@ -8,10 +8,11 @@ import ctypes
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.backends.c.run.bind import failure
 from termgraph.backends.cuda.build.compile import compile_text, warn_of_spills
 from termgraph.backends.cuda.driver.base import DeviceLost

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from termgraph._records import NamedTuple
 from termgraph.backends.cuda.text.conv_texts import AXES, COLUMNS, INTS, ROWS, SUM, THIN, tiled
 from termgraph.backends.cuda.text.dialect import STORED, reader, writer
 from termgraph.backends.cuda.text.gemm import ROUNDED

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import ONE, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write
 from termgraph.lower.memory.plan import loads, writes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from termgraph._records import record
+from termgraph._records import NamedTuple, record
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import is_argument
 from termgraph.backends.cuda.text.printer import CudaPrinter

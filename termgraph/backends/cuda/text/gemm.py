@@ -6,8 +6,8 @@ Used where cuBLAS is not installed, and for every product whose strides cuBLAS c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from termgraph._records import NamedTuple
 from termgraph.backends.cuda.text.complexes import CTYPES
 from termgraph.lower.loops.tree import Call
 
