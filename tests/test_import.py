@@ -136,6 +136,21 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
     assert not there & {"grad.user_defined", *(f"backends.c.{m}" for m in compiling)}
 
 
+def test_a_warm_start_with_a_gradient_compiles_hardly_any_text(tmp_path):
+    """Classes whose functions are made from text, and annotations that are read as text, take 0.1 ms each."""
+    watched = (
+        "import sys, numpy as np, termgraph as tg, termgraph.tensor as T; n = [];"
+        "sys.addaudithook(lambda e, a: n.append(a[0]) if e == 'compile' and a[1] == '<string>' else None);"
+        "x = T.dvector('x'); f = tg.function([x], tg.grad((T.tanh(x) * x).sum(), x)); f(np.ones(3)); k = len(n);"
+        "import typing; typing.NamedTuple('Seen', [('a', 'int')]);"
+        "sys.modules[f'texts.{k}'] = sys.modules[f'then.{len(n)}'] = sys"
+    )
+    modules_after(watched, tmp_path)
+    there = modules_after(watched, tmp_path)
+    texts, then = (next(int(m.split(".")[1]) for m in there if m.startswith(f"{w}.")) for w in ("texts", "then"))
+    assert texts <= 1 < then  # what `typing` makes is seen
+
+
 def test_a_compile_needs_no_prover_and_no_linter(tmp_path):
     """They are a package of their own, and nothing on the way to a call imports it."""
     compiled = (

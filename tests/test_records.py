@@ -1,4 +1,4 @@
-"""Records and named tuples are what Python calls so in all that can be asked of them; only how they are made differs."""
+"""Records and named tuples are what Python calls so in all that can be asked of them; only making them takes less."""
 
 import inspect
 import pickle

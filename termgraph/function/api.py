@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from termgraph import progress
 from termgraph._arguments import named
@@ -23,7 +23,7 @@ from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import free_inputs, orders_kept, resolve_bound, substitute
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import TypedDict, Unpack
 
     import numpy as np
 
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from termgraph.tensor.variable import TensorVariable
     from termgraph.vm.profile import Profile
 
+    class FunctionOptions(TypedDict, total=False):
+        """The arguments of `function` beside inputs and outputs."""
+
+        mode: Mode | str | None
+        updates: Pairs
+        givens: Pairs
+        no_default_updates: bool | Sequence[Variable]
+        accept_inplace: bool
+        name: str | None
+        rebuild_strict: bool
+        allow_input_downcast: bool | None
+        profile: Profile | bool | None  # True, or a Profile to add to
+        on_unused_input: str | None
+        trust_input: bool
+        memory_limit: int | float | None
+        storage: str | None
+
+
 log = Log("compile")
-
-
-class FunctionOptions(TypedDict, total=False):
-    """The arguments of `function` beside inputs and outputs."""
-
-    mode: Mode | str | None
-    updates: Pairs
-    givens: Pairs
-    no_default_updates: bool | Sequence[Variable]
-    accept_inplace: bool
-    name: str | None
-    rebuild_strict: bool
-    allow_input_downcast: bool | None
-    profile: Profile | bool | None  # True, or a Profile to add to
-    on_unused_input: str | None
-    trust_input: bool
-    memory_limit: int | float | None
-    storage: str | None
 
 
 # What a call gives follows from the outputs: an array, a list of arrays, a dictionary, nothing.

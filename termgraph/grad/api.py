@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from termgraph._arguments import named
 from termgraph._collector import paused_gc
@@ -29,26 +29,25 @@ from termgraph.terms.traverse import children_first, resolve_bound, subterms
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import TypedDict, Unpack
 
     from termgraph.grad import explain, user_defined
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.term import AnyTerm
+
+    class GradOptions(TypedDict, total=False):
+        """The arguments of `grad` beside what is differentiated, and by what."""
+
+        consider_constant: Iterable[Variable] | None
+        disconnected_inputs: str
+        add_names: bool
+        known_grads: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
+        return_disconnected: str
+        null_gradients: str
 else:
     explain = lazy("termgraph.grad.explain")  # what errors say
     user_defined = lazy("termgraph.grad.user_defined")
-
-
-class GradOptions(TypedDict, total=False):
-    """The arguments of `grad` beside what is differentiated, and by what."""
-
-    consider_constant: Iterable[Variable] | None
-    disconnected_inputs: str
-    add_names: bool
-    known_grads: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
-    return_disconnected: str
-    null_gradients: str
 
 
 # ---------------------------------------------------------------------- grad
