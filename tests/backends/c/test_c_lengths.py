@@ -48,10 +48,10 @@ def test_a_vector_made_of_a_matrix_is_written_by_its_loops(case):
 
 
 @pytest.mark.parametrize("k", [-2, 0, 1])
-def test_the_main_diagonal_is_written_without_a_branch(k):
+def test_diagonals_are_written_without_a_branch(k):
     x = T.dvector("x")
     f = tg.function([x], T.diag(x, k), mode=C)
-    assert ("if (v" in kernels(f)) == (k != 0)
+    assert "if (v" not in kernels(f)
     for n in (0, 1, 5):
         v = np.arange(float(n)) * np.nan if n == 1 else np.arange(float(n)) + 1
         np.testing.assert_array_equal(f(v), np.diag(v, k))

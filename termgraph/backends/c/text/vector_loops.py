@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import poly
@@ -40,6 +41,19 @@ class VectorLoops(Printer):
 
     # ------------------------------------------------------------------ loops
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
+        apart = one_apart(n) if n.simd and not first else None
+        if apart is None or any(isinstance(s, Let) and self.may_change(s.term) for s in apart.body):
+            self.all_alike(n, begin, end, first)
+            return
+        self.all_alike(apart.loop, begin, end)
+        i, last = f"i{n.var.level}", end or self.poly(n.var.extent)
+        with self.block(""):
+            self.add(f"const int64_t {i} = {self.poly(apart.place)};")
+            also = "" if apart.also is None else f" && {self.ref(apart.also)}"
+            with self.block(f"if ({i} >= {begin} && {i} < {last}{also})"):
+                self.body(apart.body)
+
+    def all_alike(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
         found = self.loop_vectors(n) if n.simd and not first and self.goes_over_all(begin, end) else None
         if found is None:
             super().on_loop(n, begin, end, first)
