@@ -3,6 +3,8 @@
 EXAMPLES_TIMES=20 in the environment (with --seed N) tries that many times more examples.
 """
 
+import ctypes
+import mmap
 import os
 import warnings
 
@@ -144,3 +146,14 @@ def check(ours, numpys, *values, rtol=None, what="", once=False):
 def wide_of_half(array):
     """Numbers of 16 bits as float32, which NumPy's functions know."""
     return np.asarray(array).astype("float32") if np.asarray(array).dtype.itemsize == 2 else np.asarray(array)
+
+
+def before_a_closed_page(values):
+    """The values where what lies behind them cannot be read."""
+    length = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    room = mmap.mmap(-1, length + mmap.PAGESIZE)
+    end = ctypes.addressof(ctypes.c_char.from_buffer(room)) + length
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(end), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    out = np.frombuffer(room, values.dtype, values.size, length - values.nbytes).reshape(values.shape)
+    out[...] = values
+    return out

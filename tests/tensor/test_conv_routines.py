@@ -1,11 +1,10 @@
 """Routines of convolutions in compiled C: many shapes through each program, accuracy, whole numbers, the choice."""
 
-import ctypes
-import mmap
 import warnings
 
 import numpy as np
 import pytest
+from helpers import before_a_closed_page
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -42,17 +41,6 @@ def accurate(got, exact, terms):
         return not got.any()
     error, scale = np.sqrt(np.mean(np.square(got - exact))), np.sqrt(np.mean(np.square(exact)))
     return got.shape == exact.shape and error < (4 + 0.1 * np.sqrt(terms)) * scale * np.finfo(got.dtype).eps
-
-
-def before_a_closed_page(values):
-    """The values where what lies behind them cannot be read."""
-    length = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-    room = mmap.mmap(-1, length + mmap.PAGESIZE)
-    end = ctypes.addressof(ctypes.c_char.from_buffer(room)) + length
-    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(end), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-    out = np.frombuffer(room, values.dtype, values.size, length - values.nbytes).reshape(values.shape)
-    out[...] = values
-    return out
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
@@ -124,9 +112,10 @@ def test_images_of_open_lengths_have_no_quotients_behind_strides(rng):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("groups", [1, 2])
-def test_f66_few_filters_of_many_taps_are_right_for_images_of_any_width(rng, dtype, groups):
+@pytest.mark.parametrize("stride", [(1, 1), (2, 2), (3, 4)])
+def test_f66_few_filters_of_many_taps_are_right_for_images_of_any_width(rng, dtype, groups, stride):
     """These read images where they lie, vectors of places that may go over the ends of rows."""
-    how = {**HOW[0], "border": ((2, 2), (2, 1)), "groups": groups, "flip": False, "algo": "panels"}
+    how = {**HOW[0], "border": ((2, 2), (2, 1)), "groups": groups, "flip": False, "algo": "panels", "stride": stride}
     x, w = T.tensor4("x", dtype=dtype), T.tensor4("w", dtype=dtype)
     f = tg.function([x, w], conv(x, w, **how), mode=C)
     for n, m, each, filters in ((3, 2, 16, 4), (9, 7, 13, 2), (4, 14, 9, 10), (5, 31, 12, 16), (17, 65, 8, 6)):

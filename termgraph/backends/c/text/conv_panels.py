@@ -1,8 +1,9 @@
 """C text of convolutions as products of panels that are packed from the image. Pure text.
 
 A panel holds some taps of as many places as a tile is wide, counted through all images; it is used for all filters
-before the next one is packed. Filters are packed in chunks of taps that fill half of a second-level cache; for few
-places they are read where they lie, and the sums of tiles that lie in several images are kept from chunk to chunk.
+before the next one is packed. Filters are packed in chunks of taps that fill half of a second-level cache, each used
+for all places before the next one; for few places they are read where they lie. The sums of tiles that lie in several
+images are kept from chunk to chunk.
 """
 
 from __future__ import annotations
@@ -15,118 +16,119 @@ typedef struct {
     int64_t from[3 * TG_CONV_LANES_$N];
 } tg_panel_$N;
 
-/* The filters of a group in panels of rows: [chunk of taps][filters / rows][tap][rows]. */
-static TG_CONV void tg_conv_filters_$N(const tg_conv_$N *z, const $T *w, int64_t f)
+/* A chunk of the filters of a group in panels of rows: [filters / rows][tap][rows]. */
+static TG_CONV void tg_conv_filters_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
     enum { ROWS = TG_CONV_ROWS_$N };
-    const int64_t *const ws = z->ws, *const at = z->at;
-    $T *to = z->packed;
-    for (int64_t b = 0; b < z->taps; b += z->chunk) {
-        const int64_t n = z->taps - b < z->chunk ? z->taps - b : z->chunk;
-        const int64_t span = ws[0] < ws[1] ? 32 : n; /* taps for which all filters are packed: reading along memory */
-        for (int64_t from = 0; from < n; from += span)
-            for (int64_t r = 0; r < f; r += ROWS) {
-                const int64_t rows = f - r < ROWS ? f - r : ROWS, end = from + span < n ? from + span : n;
-                const $T *const first = w + r * ws[0];
-                $T *const here = to + r * n;
-                if (rows == ROWS)
-                    for (int64_t i = from; i < end; i++)
-                        for (int64_t u = 0; u < ROWS; u++) here[i * ROWS + u] = first[u * ws[0] + at[b + i]];
-                else
-                    for (int64_t i = from * ROWS; i < end * ROWS; i++) here[i] = 0;
-                for (int64_t u = 0; u < rows && rows < ROWS; u++)
-                    for (int64_t i = from; i < end; i++) here[i * ROWS + u] = first[u * ws[0] + at[b + i]];
-            }
-        to += (f + ROWS - 1) / ROWS * ROWS * n;
-    }
+    const tg_conv_$N *const z = context;
+    const int64_t f = z->q.f / z->q.groups, *const ws = z->ws, *const at = z->at + z->first;
+    const int64_t n = z->taps - z->first < z->chunk ? z->taps - z->first : z->chunk;
+    const int64_t span = ws[0] < ws[1] ? 32 : n; /* taps for which all filters are packed: reading along memory */
+    for (int64_t from = 0; from < n; from += span)
+        for (int64_t r = begin * ROWS; r < end * ROWS; r += ROWS) {
+            const int64_t rows = f - r < ROWS ? f - r : ROWS, to = from + span < n ? from + span : n;
+            const $T *const first = z->w + z->group * z->apart + r * ws[0];
+            $T *const here = z->packed + r * n;
+            if (rows == ROWS && ws[0] == 1)
+                for (int64_t i = from; i < to; i++)
+                    __builtin_memcpy(here + i * ROWS, first + at[i], ROWS * sizeof *here);
+            else if (rows == ROWS)
+                for (int64_t i = from; i < to; i++) {
+                    const int64_t step = ws[0], ahead = 2 * ROWS * step;
+                    const $T *const tap = first + at[i];
+                    $T *const row = here + i * ROWS;
+                    if (span < n) { TG_ROWS_$N(TG_OF, TG_AHEAD) }
+                    TG_ROWS_$N(TG_OF, TG_PICKED)
+                }
+            else
+                for (int64_t i = from * ROWS; i < to * ROWS; i++) here[i] = 0;
+            for (int64_t u = 0; u < rows && rows < ROWS; u++)
+                for (int64_t i = from; i < to; i++) here[i * ROWS + u] = first[u * ws[0] + at[i]];
+        }
 }
 
-/* Some blocks of places, for all filters of a group. */
+/* Some blocks of places, for all filters of a group and the taps of a chunk. */
 static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
-    const int64_t f = q->f / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS;
+    const int64_t f = q->f / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS, p0 = z->first;
+    const int64_t n = z->taps - p0 < z->chunk ? z->taps - p0 : z->chunk;
     const int64_t all = q->n * z->places, image = q->c * z->plane;
-    const int64_t per_panel = z->chunk * WIDE + LANES;
+    const int64_t per_panel = n * WIDE + LANES;
     const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane, *const last = z->end - LANES;
     const $T *const w = z->w + z->group * z->apart;
     tg_panel_$N *const panels = malloc(z->block * sizeof *panels);
     $T *const b = malloc((z->block * per_panel + ROWS * WIDE + 2 * LANES) * sizeof *b);
     $T *const t = b + z->block * per_panel + LANES; /* the sums of a tile that does not lie in the result as it is */
-    const int64_t kept = z->chunk < z->taps && z->places < 4 * WIDE ? (end - begin) * z->block * fr * WIDE : 0;
-    $T *const all_sums = kept ? malloc(kept * sizeof *all_sums) : 0; /* of all such tiles, from chunk to chunk */
-    if (!panels || !b || (kept && !all_sums)) z->failed = 1;
+    if (!panels || !b) z->failed = 1;
     else
-    for (int64_t p0 = 0; p0 < z->taps; p0 += z->chunk) {
-        const int64_t n = z->taps - p0 < z->chunk ? z->taps - p0 : z->chunk;
-        for (int64_t block = begin; block < end; block++) {
-            int64_t j0 = block * z->block * WIDE, count = 0;
-            for (; count < z->block && j0 < all; count++) {
-                tg_panel_$N *const a = panels + count;
-                a->begin = j0, a->width = tg_conv_wide_$N(all - j0) * LANES, a->vectors = 0;
-                if (count + 1 == z->block && a->width < WIDE && all - j0 > a->width) a->width = WIDE;
-                a->count = all - j0 < a->width ? all - j0 : a->width;
-                for (int64_t i = 0, run; i < a->count; i += run) {
-                    const int64_t from = tg_conv_place_$N(z, (j0 + i) % z->places, &run);
-                    if (run > a->count - i) run = a->count - i;
-                    for (int64_t d = 0; d < run; d += LANES) {
-                        a->at[a->vectors] = i + d;
-                        a->from[a->vectors++] = (j0 + i) / z->places * image + from + d;
-                    }
-                }
-                j0 += a->width;
-            }
-            for (int64_t i = 0; i < n; i++) {
-                const $T *const source = xp + z->off[p0 + i];
-                for (int64_t e = 0; e < count; e++) {
-                    const tg_panel_$N *const a = panels + e;
-                    $T *const row = b + e * per_panel + i * a->width;
-                    const int64_t vectors = a->vectors;
-                    for (int64_t u = 0; u < vectors; u++) {
-                        const $T *const from = source + a->from[u];
-                        if (from <= last) *(tg_lanes_$N *)(row + a->at[u]) = *(const tg_lanes_$N *)from;
-                        else __builtin_memcpy(row + a->at[u], from, (last + LANES - from) * sizeof *row);
-                    }
+    for (int64_t block = begin; block < end; block++) {
+        int64_t j0 = block * z->block * WIDE, count = 0;
+        for (; count < z->block && j0 < all; count++) {
+            tg_panel_$N *const a = panels + count;
+            a->begin = j0, a->width = tg_conv_wide_$N(all - j0) * LANES, a->vectors = 0;
+            if (count + 1 == z->block && a->width < WIDE && all - j0 > a->width) a->width = WIDE;
+            a->count = all - j0 < a->width ? all - j0 : a->width;
+            for (int64_t i = 0, run; i < a->count; i += run) {
+                const int64_t from = tg_conv_place_$N(z, (j0 + i) % z->places, &run);
+                if (run > a->count - i) run = a->count - i;
+                for (int64_t d = 0; d < run; d += LANES) {
+                    a->at[a->vectors] = i + d;
+                    a->from[a->vectors++] = (j0 + i) / z->places * image + from + d;
                 }
             }
+            j0 += a->width;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const $T *const source = xp + z->off[p0 + i];
             for (int64_t e = 0; e < count; e++) {
                 const tg_panel_$N *const a = panels + e;
-                const int64_t m = a->begin / z->places, o = a->begin % z->places, width = a->width;
-                tg_conv_forward_tile_$N *const tile = tg_conv_forwards_$N[width / LANES - 1];
-                const int inside = a->count == width && o + width <= z->places;
-                $T *const sums = kept ? all_sums + ((block - begin) * z->block + e) * fr * WIDE : 0;
-                for (int64_t r = 0; r < f; r += ROWS) {
-                    const int direct = inside && r + ROWS <= f;
-                    $T *const y = z->y + (m * q->f + z->group * f + r) * z->places + o;
-                    $T *const to = direct ? y : kept ? sums + r * width : t;
-                    const int64_t ldc = direct ? z->places : width;
-                    const int more = p0 > 0 && to != t;
-                    for (int64_t i = 0; i < n; i += SOME) { /* sums of few numbers, added up: fewer digits are lost */
-                        const int64_t some = n - i < SOME ? n - i : SOME;
-                        const $T *const panel = b + e * per_panel + i * width;
-                        if (z->strided)
-                            tg_conv_strideds_$N[width / LANES - 1](some, w + r * z->ws[0], z->at + p0 + i, z->ws[0],
-                                                                   panel, to, ldc, i > 0 || more);
-                        else tile(some, z->packed + p0 * fr + (r * n + i * ROWS), panel, to, ldc, i > 0 || more);
-                    }
-                    if (direct || (kept && p0 + n < z->taps)) continue;
-                    for (int64_t u = 0; u < ROWS && r + u < f; u++)
-                        for (int64_t i = 0, im = m, at = o, run; i < a->count; i += run, im++, at = 0) {
-                            $T *restrict one = z->y + (im * q->f + z->group * f + r + u) * z->places + at;
-                            const $T *restrict from = to + u * width + i;
-                            run = z->places - at < a->count - i ? z->places - at : a->count - i;
-                            if (p0 && !kept) for (int64_t d = 0; d < run; d++) one[d] += from[d];
-                            else for (int64_t d = 0; d < run; d++) one[d] = from[d];
-                        }
+                $T *const row = b + e * per_panel + i * a->width;
+                const int64_t vectors = a->vectors;
+                for (int64_t u = 0; u < vectors; u++) {
+                    const $T *const from = source + a->from[u];
+                    if (from <= last) *(tg_lanes_$N *)(row + a->at[u]) = *(const tg_lanes_$N *)from;
+                    else __builtin_memcpy(row + a->at[u], from, (last + LANES - from) * sizeof *row);
                 }
             }
-            if (z->left && p0 + n == z->taps) /* for the last time */
-                tg_conv_places_there_$N(z, panels->begin, panels[count - 1].begin + panels[count - 1].count);
         }
+        for (int64_t e = 0; e < count; e++) {
+            const tg_panel_$N *const a = panels + e;
+            const int64_t m = a->begin / z->places, o = a->begin % z->places, width = a->width;
+            tg_conv_forward_tile_$N *const tile = tg_conv_forwards_$N[width / LANES - 1];
+            const int inside = a->count == width && o + width <= z->places;
+            $T *const sums = z->sums ? z->sums + (block * z->block + e) * fr * WIDE : 0;
+            for (int64_t r = 0; r < f; r += ROWS) {
+                const int direct = inside && r + ROWS <= f;
+                $T *const y = z->y + (m * q->f + z->group * f + r) * z->places + o;
+                $T *const to = direct ? y : sums ? sums + r * width : t;
+                const int64_t ldc = direct ? z->places : width;
+                const int more = p0 > 0 && to != t;
+                for (int64_t i = 0; i < n; i += SOME) { /* sums of few numbers, added up: fewer digits are lost */
+                    const int64_t some = n - i < SOME ? n - i : SOME;
+                    const $T *const panel = b + e * per_panel + i * width;
+                    if (z->strided)
+                        tg_conv_strideds_$N[width / LANES - 1](some, w + r * z->ws[0], z->at + p0 + i, z->ws[0],
+                                                               panel, to, ldc, i > 0 || more);
+                    else tile(some, z->packed + r * n + i * ROWS, panel, to, ldc, i > 0 || more);
+                }
+                if (direct || (sums && p0 + n < z->taps)) continue;
+                for (int64_t u = 0; u < ROWS && r + u < f; u++)
+                    for (int64_t i = 0, im = m, at = o, run; i < a->count; i += run, im++, at = 0) {
+                        $T *restrict one = z->y + (im * q->f + z->group * f + r + u) * z->places + at;
+                        const $T *restrict from = to + u * width + i;
+                        run = z->places - at < a->count - i ? z->places - at : a->count - i;
+                        if (p0 && !sums) for (int64_t d = 0; d < run; d++) one[d] += from[d];
+                        else for (int64_t d = 0; d < run; d++) one[d] = from[d];
+                    }
+            }
+        }
+        if (z->left && p0 + n == z->taps) /* for the last time */
+            tg_conv_places_there_$N(z, panels->begin, panels[count - 1].begin + panels[count - 1].count);
     }
-    free(panels), free(b), free(all_sums);
+    free(panels), free(b);
 }
 
 /* A vector of places, some of which may be between rows: those from `lane` on are `count` places from `place` on. */
@@ -154,7 +156,9 @@ static TG_CONV int64_t tg_conv_vectors_$N(const tg_conv_$N *z, tg_vector_$N *all
     return n;
 }
 
-/* Some tiles of places, for all filters of a group: vectors are read from the image where they lie. */
+/* Some tiles of places, for all filters of a group: vectors are read from the image where they lie. Those of the next
+   tile are asked for ahead, since processors do not see that many streams. A vector that is broken is put down whole
+   where the places behind it are written later by the same tile. */
 static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
@@ -163,13 +167,20 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
     const int64_t f = q->f / q->groups, image = q->c * z->plane, last = q->n * z->rows - 1;
     const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane;
     const tg_vector_$N *const vectors = z->vectors;
-    $T t[ROWS * WIDE];
+    $T t[(ROWS + 1) * WIDE];
     for (int64_t i = begin; i < end; i++) {
         const $T *x[3];
-        for (int64_t v = 0; v < 3; v++) {
+        int64_t until[3]; /* up to there the tile has places of the image of a vector */
+        for (int64_t v = 2; v >= 0; v--) {
             const int64_t at = 3 * i + v < last ? 3 * i + v : last;
-            x[v] = xp + at / z->rows * image + vectors[at % z->rows].from;
+            const tg_vector_$N *const a = vectors + at % z->rows;
+            x[v] = xp + at / z->rows * image + a->from;
+            until[v] = a->piece[a->pieces - 1].place + a->piece[a->pieces - 1].count;
+            if (v < 2 && until[v + 1] > until[v]) until[v] = until[v + 1];
         }
+        if (i + 1 < end)
+            for (int64_t p = 0; p < z->taps; p++)
+                for (int v = 0; v < 3; v++) __builtin_prefetch(x[v] + z->off[p] + WIDE);
         for (int64_t r = 0; r < f; r += ROWS) {
             for (int64_t p = 0; p < z->taps; p += SOME)
                 tg_conv_direct_$N(z->taps - p < SOME ? z->taps - p : SOME, z->packed + r * z->taps + p * ROWS, x,
@@ -182,7 +193,8 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
                         const int64_t plane = m * q->f + z->group * f + r + u, count = a->piece[e].count;
                         const $T *const from = t + u * WIDE + v * LANES + a->piece[e].lane;
                         $T *const to = z->y + plane * z->places + a->piece[e].place;
-                        if (count == LANES) *(tg_lanes_$N *)to = *(const tg_lanes_$N *)from;
+                        if (count == LANES || a->piece[e].place + LANES <= until[v])
+                            *(tg_lanes_$N *)to = *(const tg_lanes_$N *)from;
                         else for (int64_t d = 0; d < count; d++) to[d] = from[d];
                     }
             }
@@ -225,7 +237,7 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     most = most > 1536 / (int64_t)sizeof *z->y ? 1536 / (int64_t)sizeof *z->y : most < 96 ? 96 : most;
     const int64_t parts = (z->taps + most - 1) / most;
     z->chunk = (z->taps + parts - 1) / parts;
-    const int large = z->room && q->s[2] == 1 && z->taps >= 200 && z->taps >= 16 * c /* few pages, many products */
+    const int large = z->room && z->taps >= 200 && z->taps >= 16 * c /* few pages, many products */
                       && z->taps <= 768 * q->k[2]; /* rows of taps, each a line or two: a first cache full */
     const int64_t vectors = large ? tg_conv_vectors_$N(z, 0) : 0;
     const int direct = vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
@@ -233,15 +245,18 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     z->block = 300000 / (int64_t)sizeof *z->y / (z->chunk * WIDE);
     z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
     z->strided = !direct && tg_conv_lying_$N(z);
-    z->packed = malloc((z->strided ? 0 : fr > q->f ? fr : q->f) * z->taps * sizeof *z->y + 64);
+    const int channels = c == 1 && q->groups > 1;
+    z->packed = malloc((channels ? q->f * z->taps : z->strided ? 0 : fr * z->chunk) * sizeof *z->y + 64);
     z->at = malloc((z->taps + 1) * sizeof *z->at);
-    if (!z->packed || !z->at) return free(z->packed), free(z->at), 1;
+    const int64_t blocks = (q->n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
+    const int64_t work = z->block * WIDE * z->chunk * f / 16 + 1; /* of one block */
+    const int kept = !direct && z->chunk < z->taps && z->places < 4 * WIDE;
+    z->sums = kept ? malloc(blocks * z->block * fr * WIDE * sizeof *z->sums) : 0;
+    if (!z->packed || !z->at || (kept && !z->sums)) return free(z->packed), free(z->at), free(z->sums), 1;
     for (int64_t t = 0, *const k = q->k; t < z->taps; t++)
         z->at[t] = t / k[2] / k[1] / k[0] * ws[1] + t / k[2] / k[1] % k[0] * ws[2] + t / k[2] % k[1] * ws[3]
                    + t % k[2] * ws[4];
-    const int64_t blocks = (q->n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
-    const int64_t work = z->block * WIDE * z->taps * f / 16 + 1; /* of one block */
-    if (c == 1 && q->groups > 1) {
+    if (channels) {
         for (int64_t i = 0; i < q->f * z->taps; i++) {
             const int64_t t = i % z->taps, filter = i / z->taps, *const k = q->k;
             const int64_t at = t / k[2] / k[1] * ws[2] + t / k[2] % k[1] * ws[3] + t % k[2] * ws[4];
@@ -256,20 +271,23 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
         z->rows = vectors;
         tg_conv_count_$N(z, q->groups * vectors);
         for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
-            tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
             const int64_t tiles = (q->n * vectors + 2) / 3;
+            tg_rt->parallel_for(tg_conv_filters_$N, z, fr / ROWS, 100000 / (z->taps * ROWS) + 1);
             tg_rt->parallel_for(tg_conv_unpacked_$N, z, tiles, 150000 / (WIDE * z->taps * f / 16 + 1) + 1);
         }
         free(z->vectors);
     } else {
         tg_conv_count_$N(z, q->groups * z->places);
-        for (z->group = 0; z->group < q->groups && !z->failed; z->group++) {
-            if (!z->strided) tg_conv_filters_$N(z, z->w + z->group * z->apart, f);
-            const int64_t grain = 150000 / work + 1;
-            tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain > (blocks + 7) / 8 ? grain : (blocks + 7) / 8);
-        }
+        const int64_t least = 150000 / work + 1, grain = least > (blocks + 7) / 8 ? least : (blocks + 7) / 8;
+        for (z->group = 0; z->group < q->groups && !z->failed; z->group++)
+            for (z->first = 0; z->first < z->taps && !z->failed; z->first += z->chunk) {
+                if (!z->strided) /* the chunk stays in the second-level cache until it is used */
+                    tg_rt->parallel_for(tg_conv_filters_$N, z, fr / ROWS, 100000 / (z->chunk * ROWS) + 1);
+                tg_rt->parallel_for(tg_conv_blocks_$N, z, blocks, grain);
+            }
+        z->first = 0;
     }
-    free(z->packed), free(z->at);
+    free(z->packed), free(z->at), free(z->sums);
     return z->failed;
 }
 

@@ -16,35 +16,43 @@ typedef struct {
     const tg_conv_$N *whole;
 } tg_conv_parts_$N;
 
-/* Some planes of the images: rows of the parts between each other. Where no tap reads, there are zeros. */
+/* A row of an image: rows of the parts between each other, two at a time. Where no tap reads, there are zeros. */
+static inline void tg_conv_lay_row_$N(const tg_conv_parts_$N *z, $T *restrict to, int64_t part, int64_t row, int read)
+{
+    const int64_t step = z->s[2], whole = z->image[2] / step, rest = z->image[2] - whole * step;
+    for (int64_t e = 0; e < step; e += 2) {
+        const $T *from[2];
+        for (int64_t b = 0; b < 2; b++) {
+            const int64_t after = e + b + z->shift[2], at = after < step ? after : after - step;
+            from[b] = read && at < z->taps[2] ? z->parts + (part + at) * z->size + row : z->zeros;
+        }
+        const $T *const restrict one = from[0], *const restrict two = from[1];
+        const int64_t count = whole + (e < rest), pairs = e + 1 < step ? whole + (e + 1 < rest) : 0;
+        if (step == 2)
+            for (int64_t j = 0; j < pairs; j++) to[2 * j] = one[j], to[2 * j + 1] = two[j];
+        else
+            for (int64_t j = 0; j < pairs; j++) to[e + j * step] = one[j], to[e + j * step + 1] = two[j];
+        for (int64_t j = pairs; j < count; j++) to[e + j * step] = one[j];
+    }
+}
+
+/* Some planes of the images. */
 static TG_CONV void tg_conv_lay_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
     const tg_conv_parts_$N *const z = context;
-    const int64_t *const n = z->image, *const s = z->s, width = n[2], step = s[2];
-    for (int64_t i = begin * n[0] * n[1]; i < end * n[0] * n[1]; i++) {
-        const int64_t plane = i / n[1] / n[0], u = i / n[1] % n[0] + z->shift[0], v = i % n[1] + z->shift[1];
-        const int64_t phase = u % s[0] * s[1] + v % s[1];
-        const int64_t ru = u / s[0] - (u % s[0] < z->shift[0]), rv = v / s[1] - (v % s[1] < z->shift[1]);
-        const int64_t row = ((plane * z->count[0] + ru) * z->count[1] + rv) * z->count[2];
-        const int read = u % s[0] < z->taps[0] && v % s[1] < z->taps[1];
-        $T *const restrict to = z->y + i * width;
-        for (int64_t e = 0; e < step; e += 2) { /* two parts at a time */
-            const $T *from[2];
-            for (int64_t b = 0; b < 2; b++) {
-                const int64_t at = (e + b + z->shift[2]) % step;
-                const int some = read && at < z->taps[2];
-                from[b] = some ? z->parts + (phase * step + at) * z->size + row : z->zeros;
+    const int64_t *const n = z->image, *const s = z->s, *const shift = z->shift;
+    $T *to = z->y + begin * n[0] * n[1] * n[2];
+    for (int64_t plane = begin; plane < end; plane++) {
+        for (int64_t d = 0; d < n[0]; d++) {
+            const int64_t u = d + shift[0], pu = u % s[0], ru = u / s[0] - (pu < shift[0]);
+            const int64_t rows = (plane * z->count[0] + ru) * z->count[1];
+            for (int64_t r = 0, v = shift[1], turn = 0; r < n[1]; r++, to += n[2]) { /* v: modulo the stride */
+                const int64_t row = (rows + turn - (v < shift[1])) * z->count[2];
+                tg_conv_lay_row_$N(z, to, (pu * s[1] + v) * s[2], row, pu < z->taps[0] && v < z->taps[1]);
+                if (++v == s[1]) v = 0, turn++;
             }
-            const $T *const restrict one = from[0], *const restrict two = from[1];
-            const int64_t count = width - e > 0 ? (width - e + step - 1) / step : 0;
-            const int64_t pairs = width - e - 1 > 0 ? (width - e - 1 + step - 1) / step : 0;
-            if (step == 2)
-                for (int64_t j = 0; j < pairs; j++) to[2 * j] = one[j], to[2 * j + 1] = two[j];
-            else if (e + 1 < step)
-                for (int64_t j = 0; j < pairs; j++) to[e + j * step] = one[j], to[e + j * step + 1] = two[j];
-            for (int64_t j = e + 1 < step ? pairs : 0; j < count; j++) to[e + j * step] = one[j];
         }
-        if (z->whole->left && (i + 1) % (n[0] * n[1]) == 0) tg_conv_there_$N(z->whole, plane / z->whole->q.c, 1);
+        if (z->whole->left) tg_conv_there_$N(z->whole, plane / z->whole->q.c, 1);
     }
 }
 

@@ -53,7 +53,8 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, c = q->c / q->groups, k2 = q->k[2], *const xs = z->xs;
-    const int64_t image = z->inside ? xs[0] : q->c * z->plane, line = z->inside ? xs[3] : z->pw, step = q->s[1] * line;
+    const int64_t image = z->inside ? xs[0] : q->c * z->plane, line = z->inside ? xs[3] : z->pw;
+    const int64_t step = (z->inside ? q->s[1] : q->s[1] / z->phases) * line;
     const $T *const xp = z->images + z->group * c * (z->inside ? xs[1] : z->plane);
     const int64_t apart = z->inside ? q->k[1] * k2 : 1, first = begin * ROWS * apart; /* taps from row to row */
     const int64_t last = end * ROWS * apart < z->taps ? end * ROWS * apart : z->taps;
@@ -72,7 +73,7 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
                     for (int64_t i = begin * apart; i < end * apart; i++) {
                         const int64_t r = i / apart, tap = i % apart;
                         int64_t y0 = y, y1 = q->out[1] - y < block ? q->out[1] : y + block, x0 = 0, x1 = q->out[2];
-                        const $T *at = xp + m * image + d * q->s[0] * q->s[2] * z->ph * z->pw;
+                        const $T *at = xp + m * image + d * q->s[0] * q->s[2] * z->phases * z->ph * z->pw;
                         if (z->inside) {
                             int64_t from, to;
                             tg_conv_reached_$N(q, 1, tap / k2, &from, &to);

@@ -161,6 +161,8 @@ typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T))
 #define TG_FAR(r, v) c##r##_##v += a[r * s] * b##v;
 #define TG_TAPPED(r, v) c##r##_##v += x##r[i] * b##v;
 #define TG_NEXT(r) x##r += move;
+#define TG_AHEAD(r) __builtin_prefetch(tap + ahead + (r) * step);
+#define TG_PICKED(r) row[r] = tap[(r) * step];
 #endif
 #define TG_AT_$N(r, v) (*(tg_lanes_$N *)(c + (r) * ldc + TG_CONV_LANES_$N * (v)))
 #define TG_ZERO_$N(r, v) tg_lanes_$N c##r##_##v = {0};

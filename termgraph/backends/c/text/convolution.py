@@ -113,7 +113,8 @@ void free(void *);
 #endif
 """
 PADDED = """
-/* A convolution that is being computed. Images are rows of `pw` columns of one phase, `ph` rows, `s[2]` phases. */
+/* A convolution that is being computed. Images are rows of `pw` columns of one phase, `ph` rows of one phase, `phases`
+   of rows, `s[2]` phases of columns. */
 typedef struct {
     tg_conv_shape q;
     const $T *x, *w, *g;
@@ -121,7 +122,9 @@ typedef struct {
     $T *room, *y, *packed;
     const $T *images, *end;
     int64_t *off, *at; /* where taps are in the image, and in filters that are read where they lie */
-    int64_t pd, ph, pw, plane, places, taps, chunk, rows, block, group, places_of[3];
+    int64_t pd, ph, pw, phases, plane, places, taps, chunk, rows, block, group, places_of[3];
+    int64_t first; /* tap of the chunk that is multiplied */
+    $T *sums; /* of all tiles, if they are kept from chunk to chunk */
     struct tg_vector_$N *vectors;
     int64_t apart; /* how far the filters of two groups are */
     tg_conv_after after;
@@ -175,33 +178,44 @@ static inline int tg_conv_after_$N(tg_conv_$N *z, int64_t images, int failed)
     return failed;
 }
 
-/* Zeros around planes, and their columns sorted by their place modulo the stride. */
+/* A row of a padded plane: every s-th element of a row of the image from `shift` on, zeros around. */
+static inline void tg_conv_pad_row_$N(const tg_conv_$N *z, $T *row, const $T *from, int64_t shift, int there)
+{
+    const int64_t s = z->q.s[2], x = z->xs[4];
+    int64_t first = shift >= 0 ? 0 : (-shift + s - 1) / s, last = (z->q.in[2] - shift + s - 1) / s;
+    if (!there || last <= first) first = last = 0;
+    if (last > z->pw) last = z->pw;
+    if (first > z->pw) first = last = z->pw;
+    for (int64_t j = 0; j < first; j++) row[j] = 0;
+    if (s == 1 && x == 1) {
+        const int64_t size = (last - first) * sizeof *row;
+        if (size > 0) __builtin_memcpy(row + first, from + first + shift, size);
+    } else if (s == 2 && x == 1) /* which compilers make vectors of */
+        for (int64_t j = first; j < last; j++) row[j] = from[2 * j + shift];
+    else if (s == 4 && x == 1)
+        for (int64_t j = first; j < last; j++) row[j] = from[4 * j + shift];
+    else
+        for (int64_t j = first; j < last; j++) row[j] = from[(j * s + shift) * x];
+    for (int64_t j = last; j < z->pw; j++) row[j] = 0;
+}
+
+/* Zeros around planes, their columns and rows sorted by their places modulo the strides. */
 static TG_CONV void tg_conv_pad_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    tg_conv_$N *const z = context;
+    const tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
-    const int64_t s = q->s[2];
-    for (int64_t m = begin; m < end; m++)
+    for (int64_t m = begin; m < end; m++) {
+        const $T *const image = z->x + m / q->c * z->xs[0] + m % q->c * z->xs[1];
+        $T *row = z->room + m * z->plane;
         for (int64_t d = 0; d < z->pd; d++)
-            for (int64_t e = 0; e < s; e++)
-                for (int64_t r = 0; r < z->ph; r++) {
-                    $T *const row = z->room + m * z->plane + ((d * s + e) * z->ph + r) * z->pw;
-                    const int64_t id = d - q->before[0], ir = r - q->before[1], shift = e - q->before[2];
-                    int64_t first = shift >= 0 ? 0 : (-shift + s - 1) / s, last = (q->in[2] - shift + s - 1) / s;
-                    if (id < 0 || id >= q->in[0] || ir < 0 || ir >= q->in[1] || last <= first) first = last = 0;
-                    if (last > z->pw) last = z->pw;
-                    if (first > z->pw) first = last = z->pw;
-                    const $T *from = z->x + m / q->c * z->xs[0] + m % q->c * z->xs[1] + id * z->xs[2] + ir * z->xs[3];
-                    for (int64_t j = 0; j < first; j++) row[j] = 0;
-                    if (s == 1 && z->xs[4] == 1) {
-                        const int64_t size = (last - first) * sizeof *row;
-                        if (size > 0) __builtin_memcpy(row + first, from + first + shift, size);
-                    } else if (s == 2 && z->xs[4] == 1) /* which compilers make vectors of */
-                        for (int64_t j = first; j < last; j++) row[j] = from[2 * j + shift];
-                    else
-                        for (int64_t j = first; j < last; j++) row[j] = from[(j * s + shift) * z->xs[4]];
-                    for (int64_t j = last; j < z->pw; j++) row[j] = 0;
-                }
+            for (int64_t e = 0; e < q->s[2]; e++)
+                for (int64_t v = 0; v < z->phases; v++)
+                    for (int64_t r = 0; r < z->ph; r++, row += z->pw) {
+                        const int64_t id = d - q->before[0], ir = r * z->phases + v - q->before[1];
+                        tg_conv_pad_row_$N(z, row, image + id * z->xs[2] + ir * z->xs[3], e - q->before[2],
+                                           id >= 0 && id < q->in[0] && ir >= 0 && ir < q->in[1]);
+                    }
+    }
 }
 
 /* A single tap along a dimension reads every s-th element: it moves by one through a view of these. */
@@ -220,9 +234,11 @@ static int tg_conv_begin_$N(tg_conv_$N *z)
     const tg_conv_shape *const q = &z->q;
     const int64_t s = q->s[2], c = q->c / q->groups;
     z->pd = (q->out[0] - 1) * q->s[0] + (q->k[0] - 1) * q->e[0] + 1;
-    z->ph = (q->out[1] - 1) * q->s[1] + (q->k[1] - 1) * q->e[1] + 1;
+    z->phases = s == 1 ? 1 : q->s[1]; /* so that the places of the next row follow in memory */
+    z->ph = s == 1 ? (q->out[1] - 1) * q->s[1] + (q->k[1] - 1) * q->e[1] + 1
+                   : q->out[1] + (q->k[1] - 1) * q->e[1] / q->s[1];
     z->pw = q->out[2] + (q->k[2] - 1) * q->e[2] / s;
-    z->plane = z->pd * s * z->ph * z->pw;
+    z->plane = z->pd * s * z->phases * z->ph * z->pw;
     z->places = q->out[0] * q->out[1] * q->out[2];
     z->taps = c * q->k[0] * q->k[1] * q->k[2];
     z->off = malloc((z->taps + 8) * sizeof *z->off);
@@ -237,7 +253,8 @@ static int tg_conv_begin_$N(tg_conv_$N *z)
     for (int64_t i = 0; i < z->taps + 8; i++) {
         const int64_t t = i < z->taps ? i : z->taps - 1, k2 = q->k[2], k1 = q->k[1], k0 = q->k[0];
         const int64_t u = t % k2 * q->e[2], v = t / k2 % k1 * q->e[1], d = t / k2 / k1 % k0 * q->e[0];
-        z->off[i] = t / k2 / k1 / k0 * z->plane + ((d * s + u % s) * z->ph + v) * z->pw + u / s;
+        const int64_t row = ((d * s + u % s) * z->phases + v % z->phases) * z->ph + v / z->phases;
+        z->off[i] = t / k2 / k1 / k0 * z->plane + row * z->pw + u / s;
     }
     const int64_t size = q->n * q->c * z->plane;
     z->images = z->x;
@@ -258,7 +275,7 @@ static inline int64_t tg_conv_place_$N(const tg_conv_$N *z, int64_t o, int64_t *
     const tg_conv_shape *const q = &z->q;
     const int64_t column = o % q->out[2], row = o / q->out[2] % q->out[1], depth = o / q->out[2] / q->out[1];
     *run = z->plane == z->places ? z->places - o : q->out[2] - column;
-    return (depth * q->s[0] * q->s[2] * z->ph + row * q->s[1]) * z->pw + column;
+    return (depth * q->s[0] * q->s[2] * z->phases * z->ph + row * (q->s[1] / z->phases)) * z->pw + column;
 }
 """
 __all__ = ["call", "functions"]
