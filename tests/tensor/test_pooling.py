@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers import before_a_closed_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -234,7 +235,8 @@ def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
         f = tg.function([x, y, g], outputs, mode=tg.Mode(linker="c"))
         texts |= {f"tg_pool_{kind}_grad_f{dtype[5:]}_{k}_{s}_strips(" in f.source("c") for kind in ("max", "sum")}
         plain = tg.function([x, y, g], outputs, mode=PLAIN)
-        for planes, h, w in ((1, 7, 7), (33, 7, 7), (3, 16, 16), (2, 9, 37), (1, 5, 64), (2, 40, 3)):
+        sizes = ((1, 7, 7), (33, 7, 7), (3, 16, 16), (2, 9, 37), (1, 5, 64), (2, 40, 3))
+        for planes, h, w in (*sizes, (5, 8, 8), (1, 6, 8), (9, 5, 4), (19, 3, 3), (1, 3, 3), (2, 3, 4)):
             value = rng.integers(0, 9, (planes, h, w)).astype(dtype)
             value[-1, 2, 1] = np.nan
             shape = [planes, *[(n + 2 * p - k) // s + 1 for n in (h, w)]]
@@ -243,6 +245,22 @@ def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
             for got, wanted in zip(f(value, most, cotangent), plain(value, most, cotangent)):
                 np.testing.assert_array_equal(got, wanted)
     assert texts == {vector_bytes() == 64}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_is_read_behind_planes_whose_gradient_is_made_in_vectors(rng, dtype):
+    x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
+    for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (7, 7, 0)):
+        how = {"size": (k, k), "stride": (s, s), "pad": (p, p), "ignore_border": True}
+        borrowed = [tg.In(v, borrow=True) for v in (x, y, g)]
+        f = tg.function(borrowed, pool_max_grad(x, y, g, **how), mode=tg.Mode(linker="c"))
+        for planes, n in ((1, 7), (3, 7), (20, 8), (5, 5), (30, 3), (2, 4), (2, 16)):
+            if n + 2 * p >= k:
+                value = rng.integers(0, 5, (planes, n, n)).astype(dtype)
+                most = pool.bind(kind="max", **how).meaning(value)
+                cotangent = rng.integers(1, 99, most.shape).astype(dtype)
+                got = f(*map(before_a_closed_page, (value, most, cotangent)))
+                np.testing.assert_array_equal(got, pool_max_grad.bind(**how).meaning(value, most, cotangent))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

@@ -37,7 +37,7 @@ def gradient(compared: bool, size: int, k: int, s: int, masked: bool = False) ->
     }  # fmt: skip
     if masked and pooling_strips.fits(k, s):
         pieces |= {"$PLANES": pooling_strips.functions(compared, size, k, s)}
-        pieces |= {"$TRY": pooling_strips.attempt(compared, s)}
+        pieces |= {"$TRY": pooling_strips.attempt(compared, k, s)}
     elif compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
         pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
     elif compared and (k - 1) // s + 1 <= FEW:
@@ -154,7 +154,7 @@ typedef $I tg_pool_numbers_$N __attribute__((vector_size(sizeof(tg_pool_lanes_$N
 static inline const $T *tg_pool_end_$N(const $T *x, const int64_t *n, const int64_t *steps, int64_t count, int64_t next)
 {
     const int64_t row = n[2], plane = n[1] * row, all = n[0] * plane;
-    const int dense = steps[2] == 1 && (n[1] == 1 || steps[1] == row) && (n[0] == 1 || steps[0] == plane);
+    const int dense = (row == 1 || steps[2] == 1) && (n[1] == 1 || steps[1] == row) && (n[0] == 1 || steps[0] == plane);
     return dense && (count == 1 || next == all) ? x + count * all : x;
 }
 """

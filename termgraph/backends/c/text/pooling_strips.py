@@ -1,8 +1,9 @@
 """C text of the gradients of pooling with vectors of 64 bytes, whose lanes masks choose: strips, small planes.
 
 A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
-registers, so that nothing is stored but the result. Where all windows of a plane are one vector, each vector of
-elements picks its own windows from it. Pure text.
+registers, so that nothing is stored but the result. Where as many rows as windows move by are one vector, that goes
+down a plane instead. Where all windows of a plane are one vector, each vector of elements picks its own windows from
+it. Pure text.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def fits(k: int, s: int) -> bool:
 def functions(compared: bool, size: int, k: int, s: int) -> str:
     """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I` are left open."""
     side = (k - 1) // s + 1
-    small = [SMALL.strip()] if compared and s > 1 else []
+    small = [*[ROWS.strip()] * (side > 1), SMALL.strip()] if compared and s > 1 else []
     out = "\n".join([MASKED.strip(), STRIPS.strip(), *small, "#endif", "#endif"])
     lines = [f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)]
     pieces = {
@@ -35,6 +36,11 @@ def functions(compared: bool, size: int, k: int, s: int) -> str:
         ),
         "$NONE": " = ".join(row for row in _kept(compared, side, 0) if row[0] == "g"),
         "$READ": _read(compared, side, s),
+        "$COLUMNS": " ".join(_column(c) for c in range(side)),
+        "$LINES": " ".join(f"over{t} |= (unsigned)(v + {t} * $S < $K) << e;" for t in range(side)),
+        "$MASKS": ", ".join(f"{a}{c} = 0" for a in ("in", "over") for c in range(side)),
+        "$PICKED": _picked(side),
+        "$SHARES": _shares(k, s, side),
         "$ROWS": "\n".join(_row(compared, k, s, v, side) for v in range(s)),
         "$SLOTS": "\n".join(_slot(q) for q in range(side * side)),
         "$ARRAYS": "const $T *x, const $T *y, const $T *g, $T *out" if compared else "const $T *g, $T *out",
@@ -80,6 +86,28 @@ def _row(compared: bool, k: int, s: int, v: int, side: int) -> str:
     return ROW.strip("\n").replace("$SUMS", text).replace("$V", str(v))
 
 
+def _column(c: int) -> str:
+    """Where an element's window that is c before the last one is, and whether it is there."""
+    there = f"r / $S >= {c} && r / $S - {c} < ow && r < (r / $S - {c}) * $S + $K"
+    return f"to{c}[e] = (r / $S - {c}) & (LANES - 1); in{c} |= (unsigned)({there}) << e;"
+
+
+def _picked(side: int) -> str:
+    """A row of windows at the places of the elements of several rows."""
+    return " ".join(
+        f"y0{c} = __builtin_shuffle(yq, to{c}), g0{c} = TG_POOL_PICK_$N(gq, to{c}, in{c});" for c in range(side)
+    )
+
+
+def _shares(k: int, s: int, side: int) -> str:
+    """What rows of elements get from the rows of windows over them."""
+    over = [(t, f"{t}{c}") for t in range(side) for c in range(side)]
+    same = [f"TG_POOL_SAME_$N(v, y{a}, over{t})" for t, a in over]
+    lines = [f"sum = TG_POOL_ADD_$N(sum, g{a}, {is_most});" for (_, a), is_most in zip(over, same)]
+    lines[0] = f"tg_pool_lanes_$N sum = TG_POOL_ONLY_$N(g00, {same[0]});"
+    return "\n".join(" " * 12 + line for line in lines)
+
+
 def _slot(q: int) -> str:
     """What a vector of elements gets from one of the windows over each."""
     picked = f"z = i * SLOTS + {q}, same = TG_POOL_SAME_$N(v, __builtin_shuffle(yq, to[z]), in[z])"
@@ -95,6 +123,7 @@ MASKED = """
 #ifndef TG_POOL_LOAD_$N
 typedef $L tg_pool_index_$N __attribute__((vector_size(64), aligned(sizeof($T))));
 #define TG_POOL_LOAD_$N(at, k) ((tg_pool_lanes_$N)__builtin_ia32_loadu$P512_mask(at, (tg_pool_lanes_$N){0}, k))
+#define TG_POOL_LEFT_$N(n) ((1u << ((n) < TG_POOL_LANES_$N ? (n) : TG_POOL_LANES_$N)) - 1)
 #define TG_POOL_STORE_$N(at, x, k) __builtin_ia32_storeu$P512_mask(at, x, k)
 #define TG_POOL_SAME_$N(x, y, k) __builtin_ia32_cmp$P512_mask(x, y, 0, k, 4)
 #define TG_POOL_ADD_$N(x, y, k) ((tg_pool_lanes_$N)__builtin_ia32_add$P512_mask(x, y, x, k, 4))
@@ -151,6 +180,43 @@ $SUMS
                     i += w;
                 }
 """
+ROWS = """
+/* Narrow planes without gaps, padded by whole strides: the rows that a row of windows begins with are one vector. What
+   it writes behind them is written again, but at the end of all planes, where it is masked. */
+static int
+$NAME_rows(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+           const int64_t *p)
+{
+    enum { LANES = TG_POOL_LANES_$N };
+    const int64_t w = n[2], size = n[1] * w, oh = m[1], ow = m[2];
+    const int64_t above = p[1] / $S, tall = (n[1] + $S - 1) / $S + above;
+    const unsigned read = (1u << ow) - 1;
+    unsigned $MASKS; /* elements whose windows there are; rows over which the window t rows before lies */
+    $TO    for (int64_t e = 0; e < LANES; e++) {
+        const int64_t v = e / w, r = e % w + p[2];
+        $COLUMNS
+        $LINES
+    }
+    for (; count > 0; count--, x += size, y += oh * ow, g += oh * ow, out += size) {
+        const int last = count * size < size + LANES; /* a vector may end behind the end of all planes */
+        tg_pool_lanes_$N $ZERO;
+        for (int64_t b = 0, i = -above * $S * w; b < tall; b++, i += $S * w) {
+            $DOWN
+            if (b < oh) {
+                const tg_pool_lanes_$N yq = TG_POOL_LOAD_$N(y + b * ow, read), gq = TG_POOL_LOAD_$N(g + b * ow, read);
+                $PICKED
+            } else $NONE = (tg_pool_lanes_$N){0};
+            if (i < 0) continue;
+            const unsigned here = last ? TG_POOL_LEFT_$N(count * size - i) : 0;
+            const tg_pool_lanes_$N v = last ? TG_POOL_LOAD_$N(x + i, here) : TG_POOL_AT_$N(x + i);
+$SHARES
+            if (last) TG_POOL_STORE_$N(out + i, sum, here);
+            else TG_POOL_AT_$N(out + i) = sum;
+        }
+    }
+    return 0;
+}
+"""
 SMALL = """
 /* Small planes without gaps, each as one row: all windows are one vector, from which elements pick theirs. */
 static int
@@ -169,12 +235,13 @@ $NAME_small(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const
         if (b >= 0 && b < m[1] && r < b * $S + $K && a >= 0 && a < m[2] && c < a * $S + $K)
             to[z][e % LANES] = b * m[2] + a, in[z] |= 1u << e % LANES;
     }
-    const unsigned all = (1u << LANES) - 1, tail = size % LANES ? (1u << size % LANES) - 1 : all;
-    const unsigned each = windows < LANES ? (1u << windows) - 1 : all;
+    const int64_t few = (LANES + size - 1) / size; /* planes of which a vector may end behind them all */
+    const unsigned each = (1u << windows) - 1;
     for (; count > 0; count--, x += size, y += windows, g += windows, out += size) {
+        const unsigned tail = TG_POOL_LEFT_$N(count * size - (vectors - 1) * LANES);
         const tg_pool_lanes_$N yq = TG_POOL_LOAD_$N(y, each), gq = TG_POOL_LOAD_$N(g, each);
         for (int64_t i = 0; i < vectors; i++) {
-            const int cut = count == 1 && i + 1 == vectors;
+            const int cut = count <= few && (i + 1 == vectors || few > 1);
             const tg_pool_lanes_$N v = cut ? TG_POOL_LOAD_$N(x + i * LANES, tail) : TG_POOL_AT_$N(x + i * LANES);
             tg_pool_lanes_$N sum;
             int64_t z;
@@ -190,20 +257,29 @@ $SLOTS
 """
 TRY = """
 #ifdef TG_POOL_STRIPS_$N
-    if ($DENSE && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S && n[1] * w >= LANES) {
-$SMALL        return $NAME_strips(count, $GIVEN, n, m, p);
+    if ($DENSE && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S) {
+$SMALL        if (n[1] * w >= LANES) return $NAME_strips(count, $GIVEN, n, m, p);
     }
 #endif
+"""
+TRY_ROWS = """\
+        /* Operations for a plane: places and comparisons of each row of windows, or of each vector of elements. */
+        const int64_t rows = (n[1] + p[1] + $S - 1) / $S * (2 * $SIDE + $SIDE * $SIDE);
+        const int64_t vectors = m[1] * ow <= LANES ? (n[1] * w + LANES - 1) / LANES * 3 * $SIDE * $SIDE : rows + 1;
+        if ($S * w <= LANES && ow <= LANES && p[1] % $S == 0 && rows < vectors)
+            return $NAME_rows(count, x, y, g, out, n, m, p);
 """
 TRY_SMALL = """\
         if (m[1] * ow <= LANES && n[1] * w <= 8 * LANES) return $NAME_small(count, x, y, g, out, n, m, p);
 """
 
 
-def attempt(compared: bool, s: int) -> str:
+def attempt(compared: bool, k: int, s: int) -> str:
     """The text that calls them where the arrays are made so."""
     given = ["x", "y", "g", "out"] if compared else ["g", "out"]
-    text = TRY.strip().replace("$SMALL", TRY_SMALL if compared and s > 1 else "").replace("$GIVEN", ", ".join(given))
+    small = TRY_ROWS * (k > s) + TRY_SMALL if compared and s > 1 else ""
+    text = TRY.strip().replace("$SMALL", small).replace("$GIVEN", ", ".join(given))
+    text = text.replace("$SIDE", str((k - 1) // s + 1))
     return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
 
 
