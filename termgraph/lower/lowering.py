@@ -48,7 +48,7 @@ class Target:
 
     `products` are the dtypes of which it multiplies matrices, `calls` the ops it has kernels of its own for. `ahead`
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
-    writes a new value of a variable must not write anything else if it is to be written in place. `reuses_memory`:
+    writes a new value in place must not write anything else, and be a call or loops over its elements. `reuses_memory`:
     temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
     `stores_repeated`: what repeats an array is stored where functions of it would divide each index.
     `early_updates`: new values of variables may be written before the end. `overwrites`: temporaries may be written
@@ -429,7 +429,7 @@ def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) 
     Where updates are `whole`, a statement that also has a result for the caller does not wait for the end.
     """
     while True:
-        order, modes = update_modes(list(nodes), pairs)
+        order, modes = update_modes(list(nodes), pairs, plain=whole)
         mixed = [set(writes(n)) for n in order if modes.keys() & set(writes(n)) and set(writes(n)) - modes.keys()]
         if not mixed or not whole:
             return order, modes

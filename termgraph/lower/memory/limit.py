@@ -17,12 +17,11 @@ from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine
 from termgraph.lower.memory.arena import Held, arena
 from termgraph.lower.memory.overwritten import Over, ends_there, joined, may_be
-from termgraph.lower.memory.plan import LINE, Life, Rooms, lives_of, loads, writes
+from termgraph.lower.memory.plan import INSIDE, LINE, Life, Rooms, lives_of, loads, writes
 from termgraph.lower.memory.updates import can_fail
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 
-INSIDE = ("row", "tile")  # kinds of buffers that live inside one loop
 LONGEST = 24  # statements that are run again at one place
 SMALL = 8  # an operand that is kept for what is computed again is that much smaller than it
 MOST_OFTEN = 3  # times the statements that there are without a limit

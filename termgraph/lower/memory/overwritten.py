@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from termgraph._records import NamedTuple
 from termgraph.lower.loops.tree import Kernel, Loop, Node, Write, walk
-from termgraph.lower.memory.plan import LINE, Life
-from termgraph.lower.memory.updates import in_step
+from termgraph.lower.memory.plan import Life
+from termgraph.lower.memory.steps import steps_of
 from termgraph.lower.push.kernel import Buf
 
 Lives = Mapping[Buf, Sequence[Life]]
@@ -33,16 +31,16 @@ def may_be(node: Node, read: Sequence[Buf], written: Sequence[Buf], sizes: Mappi
     if not isinstance(node, Kernel) or not isinstance(node.node, Loop):
         return []
     found: list[Over] = []
-    lengths = {n.var.extent.const or 1 for n in walk([node]) if isinstance(n, Loop) and n.simd}
+    steps = steps_of(node)
     for new in written:
-        if any(length * np.dtype(new.dtype).itemsize % LINE for length in lengths):
+        if not steps.whole_vectors(new.dtype):
             continue
         stores = [n for n in walk([node]) if isinstance(n, Write) and n.buf is new]
         if len(stores) != 1 or stores[0].mode != "set" or new.strides is not None:
             continue
         for old in read:
             alike = old.dtype == new.dtype and sizes.get(old) == sizes.get(new) and old.strides is None
-            if alike and old not in written and in_step(node, old, new):
+            if alike and old not in written and steps.in_place(old, new):
                 found.append(Over(old, new))
     return found
 

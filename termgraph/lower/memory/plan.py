@@ -18,6 +18,7 @@ from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Write,
 from termgraph.lower.push.kernel import LOAD, Buf
 
 LINE = 64  # bytes of the processor's cache: results begin anywhere, temporaries in them at the next line
+INSIDE = ("row", "tile")  # kinds of buffers that live inside one loop
 
 
 class Traffic(NamedTuple):
@@ -39,7 +40,8 @@ def writes(node: Node) -> list[Buf]:
 
 def changed(kernel: Kernel) -> None:
     """Say that a statement reads or writes something else from now on."""
-    kernel.__dict__.pop("_traffic", None)
+    for known in ("_traffic", "_steps"):
+        kernel.__dict__.pop(known, None)
 
 
 def _traffic(node: Node) -> Traffic:

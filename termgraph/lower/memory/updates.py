@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import values
-from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Quiet, Routine, Row, Write, walk
-from termgraph.lower.memory.plan import Uses, loads, writes
+from termgraph.lower.loops.tree import Call, Columns, Kernel, Let, Loop, Node, Quiet, Routine, Row, Tiles, Write, walk
+from termgraph.lower.memory.plan import INSIDE, Uses, writes
+from termgraph.lower.memory.steps import in_step, steps_of
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.schedule.cost import work
@@ -19,6 +20,7 @@ from termgraph.lower.storage.routine_table import SURE
 
 # Work after the first early update, which cannot be interrupted: at most ten seconds, mostly less than one.
 LONGEST = 3 * 10**10
+MANY = 100  # statements that run for long at the end, if there are no more than that, take no longer together
 PRODUCTS = ("gemm", "gemv")  # library calls that fail for nothing but their lengths
 
 
@@ -32,15 +34,18 @@ class InPlace:
     copy: Node | None  # a statement that does it, beside other things perhaps
 
 
-def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[list[Node], dict[Buf, str]]:
+def update_modes(
+    nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]], plain: bool = True
+) -> tuple[list[Node], dict[Buf, str]]:
     """How the new value of a shared variable is stored, given (old, new) buffers, and the tree that does it.
 
     "overwrite": every element is read before it is written, so both may be one buffer. "accumulate": the same, and the
     copy of the old value that starts the new one is dropped, because the buffer holds it already. Others are "fresh".
     Statements that write in place come last and can neither fail nor be interrupted: all updates happen, or none.
+    `plain`: only calls and loops over elements do; others than one processor at a time may go through sums again.
     """
     uses = Uses(nodes if pairs else ())
-    found = [u for old, new in pairs if (u := _candidate(uses, old, new)) is not None]
+    found = [u for u in _Candidates(uses).of(pairs) if not plain or _is_plain(u.node)]
     while True:
         order = _in_place_last(nodes, found)
         place = {n: k for k, n in enumerate(order)}
@@ -54,18 +59,59 @@ def update_modes(nodes: list[Node], pairs: Sequence[tuple[Buf, Buf]]) -> tuple[l
     return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
 
 
-def _candidate(uses: Uses, old: Buf, new: Buf, alone: bool = True) -> InPlace | None:
-    """`alone`: the statement that copies the old value must do nothing else."""
-    writers = list(dict.fromkeys(uses.writers.get(new, ())))
-    copy = writers[0] if len(writers) == 2 and _copies(writers[0], old, new, alone) else None
-    if len(writers) != (2 if copy else 1):
-        return None
-    node = writers[-1]
-    written = writes(node)  # of several variables, where loops were joined
-    read_later = any(n is not node for b in written for n in uses.readers.get(b, ()))
-    written_later = any(uses.writers[b][-1] is not node for b in written)
-    simple = isinstance(node, Call) or (isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd)
-    return InPlace(old, new, node, copy) if simple and not (read_later or written_later or can_fail(node)) else None
+class _Candidates:
+    """New values that could be written over the old ones, as far as the statement that writes them goes.
+
+    `alone`: the statement that copies the old value must do nothing else.
+    """
+
+    def __init__(self, uses: Uses, alone: bool = True) -> None:
+        self.uses, self.alone = uses, alone
+        self.known: dict[Node, bool] = {}
+
+    def of(self, pairs: Sequence[tuple[Buf, Buf]]) -> list[InPlace]:
+        """Those of some pairs of an old and a new value."""
+        return [u for old, new in pairs if (u := self._one(old, new)) is not None]
+
+    def _one(self, old: Buf, new: Buf) -> InPlace | None:
+        writers = list(dict.fromkeys(self.uses.writers.get(new, ())))
+        copy = writers[0] if len(writers) == 2 and _copies(writers[0], old, new, self.alone) else None
+        if len(writers) != (2 if copy else 1):
+            return None
+        node = writers[-1]
+        if node not in self.known:
+            self.known[node] = self._fits(node)
+        return InPlace(old, new, node, copy) if self.known[node] else None
+
+    def _fits(self, node: Node) -> bool:
+        """Whether nobody else reads or writes later what a statement writes, of several variables where loops were
+        joined, and it can neither fail nor take long.
+        """
+        written = [b for b in writes(node) if b.kind not in INSIDE]
+        if any(n is not node for b in written for n in self.uses.readers.get(b, ())):
+            return False
+        if any(self.uses.writers[b][-1] is not node for b in written):
+            return False
+        return _is_short(node) and not can_fail(node)
+
+
+def _is_short(node: Node) -> bool:
+    """Whether a statement may run without being interrupted: a call, plain loops, or what is known to take no time.
+
+    Loops that are more than plain take whole vectors: of others some compute elements of the last vector again.
+    """
+    if _is_plain(node):
+        return True
+    if not isinstance(node, Kernel) or not isinstance(node.node, (Loop, Columns, Tiles)):
+        return False
+    cost = work([node]).const
+    if cost is None or cost > LONGEST // MANY:
+        return False
+    return all(map(steps_of(node).whole_vectors, {b.dtype for b in writes(node) if b.kind not in INSIDE}))
+
+
+def _is_plain(node: Node) -> bool:
+    return isinstance(node, Call) or (isinstance(node, Kernel) and isinstance(node.node, Loop) and node.node.simd)
 
 
 def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
@@ -94,18 +140,6 @@ def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
     return value.op.family is LOAD and value.op.params["buf"] is old and value.op.params["offset"] is stores[0].offset
 
 
-def in_step(node: Node, old: Buf, new: Buf) -> bool:
-    """Whether an iteration reads only that element of `old` that it writes in `new`, and before it is written."""
-    if not isinstance(node, Kernel):
-        return False
-    order = list(walk([node]))
-    found = [k for k, n in enumerate(order) if isinstance(n, Write) and n.buf is new]
-    offsets = {n.offset for n in order if isinstance(n, Write) and n.buf is new}
-    if len(offsets) != 1 or any(p not in offsets for b, p in loads(node) if b is old):
-        return False
-    return not any(isinstance(n, Let) and any(b is old for b, _ in loads(n)) for n in order[found[0] :])
-
-
 # ---------------------------------------------------------------------- early
 @record(frozen=True)
 class Early:
@@ -122,7 +156,7 @@ def early_updates(nodes: Sequence[Node], pairs: Sequence[tuple[Buf, Buf]]) -> Ea
     After the first of them nothing can fail, and nothing is interrupted (`Quiet`): all updates happen, or none.
     """
     uses = Uses(nodes if pairs else ())
-    found = [u for old, new in pairs if (u := _candidate(uses, old, new, alone=False)) is not None]
+    found = _Candidates(uses, alone=False).of(pairs)
     found = [u for u in found if u.node not in uses.readers.get(u.old, ()) or in_step(u.node, u.old, u.new)]
     finals = {u.node for u in found}
     found = [u for u in found if not any(n in finals and n is not u.node for n in uses.readers.get(u.old, ()))]
@@ -203,4 +237,4 @@ def _reads(n: Node) -> Sequence[object]:
     return (n.value, *values(n.offset)) if isinstance(n, Write) else ()
 
 
-__all__ = ["Early", "can_fail", "checked_products", "early_updates", "in_step", "update_modes"]
+__all__ = ["Early", "can_fail", "checked_products", "early_updates", "update_modes"]

@@ -184,9 +184,12 @@ GEMM = Op("gemm", arity=4, infer=lambda c, a, b, alpha: c, meaning=None, kind="l
 
 
 def accumulated(roots: Sequence[Any]) -> list[Any]:
-    """Roots of the form c + alpha * dot(a, b) as one library call that starts from c."""
+    """Roots of the form c + alpha * dot(a, b) as one library call that starts from c.
+
+    Not those that something else is computed from, as from a momentum a weight: the product would be made twice.
+    """
     clients = client_map(roots)
-    return [_accumulated(r, clients) for r in roots]
+    return [_accumulated(r, clients) if all(t == "output" for t, _ in clients[r]) else r for r in roots]
 
 
 def _accumulated(t: AnyTerm, clients: Clients) -> AnyTerm:
