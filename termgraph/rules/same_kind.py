@@ -6,7 +6,6 @@ by `isnan(x)` would be zeros. So a rule whose sides are of different kinds, what
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 _DTYPES = {"b": "bool", "i": "int64", "f": "float64", "c": "complex128"}
 _ORDER = "bifc"
 WORDS = {"b": "truth values", "i": "integers", "f": "floating-point numbers", "c": "complex numbers"}
+_UNKNOWN, _UNDEFINED = "unknown", "undefined"
+_OUTCOMES: dict[Op, dict[str, str]] = {}  # by operator and kinds of operands; words alone are nothing to the collector
 _MOST = 256  # assignments of kinds to metavariables that are tried
 
 
@@ -99,7 +100,7 @@ def _kind(p: PatternTerm, kinds: Mapping[Any, str]) -> str:
     numbers = [
         k if k is not None else max(others, _of_number(a.value), key=_ORDER.index) for k, a in zip(operands, p.args)
     ]
-    return _result(op, tuple(numbers))
+    return _result(op, "".join(numbers))
 
 
 def _of_number(value: float) -> str:
@@ -115,26 +116,30 @@ def _known(type_: Any) -> str:
     return "i" if kind == "u" else kind
 
 
-@functools.cache
-def _outcome(op: Op, kinds: tuple[str, ...]) -> Any:
-    """The kind of the result, or the exception that says why there is none."""
+def _outcome(op: Op, kinds: str) -> str:
+    """The kind of the result, or the word for the exception that says why there is none."""
     if op.by_value or "dtype" in op.defaults or op.user_made or op._infer is None:
-        return _Unknown
+        return _UNKNOWN
     for rank in (1, 2, 0):
         try:
             return _known(op.infer(*[TensorType.of(_DTYPES[k], (None,) * rank) for k in kinds]))
         except _Unknown:
-            return _Unknown
+            return _UNKNOWN
         except Exception:  # not for operands of these kinds, or of this rank
             continue
-    return _Undefined
+    return _UNDEFINED
 
 
-def _result(op: Op, kinds: tuple[str, ...]) -> str:
-    found = _outcome(op, kinds)
-    if found is _Unknown or found is _Undefined:
-        raise found
-    return str(found)
+def _result(op: Op, kinds: str) -> str:
+    known = _OUTCOMES.setdefault(op, {})
+    found = known.get(kinds)
+    if found is None:
+        found = known[kinds] = _outcome(op, kinds)
+    if found == _UNKNOWN:
+        raise _Unknown
+    if found == _UNDEFINED:
+        raise _Undefined
+    return found
 
 
 __all__ = ["WORDS", "different_kinds"]

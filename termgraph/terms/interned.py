@@ -34,11 +34,9 @@ TABLES: weakref.WeakSet[Interned] = weakref.WeakSet()
 
 
 def _dropper(terms: dict[tuple[Any, ...], Ref]) -> Callable[[Ref], None]:
-    get = terms.get
-
     def drop(ref: Ref) -> None:
         key = ref.key
-        if get(key) is ref:  # the slot may already belong to a newer term
+        if terms.get(key) is ref:  # the slot may already belong to a newer term
             del terms[key]
 
     return drop
