@@ -170,7 +170,8 @@ def _random_length(rng, depth=2):
 
 def _random_term(rng, vars):
     a, b, i = _random_length(rng, 1), maximum(1, _random_length(rng, 1)), poly(rng.choice(vars))
-    return rng.choice([i, a, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b)])
+    below = divide(a - rng.randrange(1, 5), b)[0]  # of lengths; perhaps no natural number
+    return rng.choice([i, a, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b), below * i])
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 100))
@@ -198,3 +199,4 @@ def test_whole_multiples_are_at_most_what_is_divided():
     whole = divide(poly(1000), maximum(1, n * m))[0]
     assert nonneg(1000 - whole * n * m) and less(poly(Var(0, whole * n * m)), whole * n * m)
     assert not nonneg(1000 - whole * (n * m + 1))
+    assert not nonneg(divide(n - 3, 2)[0] * poly(Var(0, m)))  # which is largest, not least, at the first place

@@ -87,8 +87,8 @@ def _atom_bound(a: Atom, upper: bool) -> Poly | None:
 
 
 def _of_lengths(a: Atom) -> bool:
-    """Whether an atom is a quotient or a remainder without loop variables."""
-    return isinstance(a, Apply) and a.fn in ("floordiv", "mod") and not a.fv
+    """Whether an atom is a quotient or a remainder without loop variables; bounds are multiplied, so never below 0."""
+    return isinstance(a, Apply) and a.fn in ("floordiv", "mod") and not a.fv and natural(a)
 
 
 def natural(a: Atom) -> bool:
