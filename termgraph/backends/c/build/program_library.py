@@ -87,7 +87,7 @@ class _Runtime(ctypes.Structure):
         ("clock_ns", ctypes.c_void_p),
         ("relayout", ctypes.c_void_p),
         ("blas", ctypes.c_void_p),
-        ("libraries", (ctypes.c_void_p * 2) * 2),
+        ("libraries", (ctypes.c_void_p * 3) * 2),
     ]
 
 
@@ -110,4 +110,4 @@ def _share_cores(runtime: _Runtime, place: int, library: blas_module.Blas | None
     """The team keeps a library to one thread while it works."""
     functions = library and library.thread_functions()
     if functions:
-        runtime.libraries[place][:] = functions
+        runtime.libraries[place][:2] = functions

@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 3
+#define TG_ABI 4
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -57,10 +57,12 @@ typedef struct tg_runtime {
     int (*relayout)(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes);
     const void *blas; /* tg_blas *, NULL unless the library was built with needs_blas */
     /* Of the BLAS that products call, and of NumPy's LAPACK, if they can be asked: threads of one call. That is one while
-       the team works: two teams at once would wait for each other's cores. */
+       the team works: two teams at once would wait for each other's cores. `before`: what it will be again, or 0; a
+       child that is forked meanwhile sets it, as no thread is left there that would. */
     struct {
         int (*get)(void);
         void (*set)(int);
+        int64_t before;
     } libraries[2];
 } tg_runtime;
 

@@ -26,7 +26,7 @@ static struct {
     _Atomic uint64_t ticket;       /* generation in the upper half, next free part in the lower */
     _Atomic int64_t left;          /* parts not finished yet */
     _Atomic int size;              /* read by callers that do not hold the team */
-    int workers, fork_handler;
+    int workers;
 } team = {.in_use = PTHREAD_MUTEX_INITIALIZER,
           .mutex = PTHREAD_MUTEX_INITIALIZER,
           .work = PTHREAD_COND_INITIALIZER,
@@ -88,9 +88,16 @@ static void *worker(void *unused)
     return NULL;
 }
 
+static tg_runtime runtime; /* see below */
+
 /* A forked child has none of the threads and may have inherited a lock held by one of them. */
 static void forget_team(void)
 {
+    for (int k = 0; k < 2; k++) {
+        const int64_t count = runtime.libraries[k].before;
+        runtime.libraries[k].before = 0;
+        if (count) runtime.libraries[k].set((int)count);
+    }
     team.workers = 0;
     atomic_store(&team.generation, 0);
     atomic_store(&team.ticket, 0);
@@ -100,11 +107,12 @@ static void forget_team(void)
     pthread_cond_init(&team.finished, NULL);
 }
 
+__attribute__((constructor)) static void mind_forks(void) { pthread_atfork(NULL, NULL, forget_team); }
+
 /* Start the workers that are missing. If the system refuses, the caller does more of the work itself. */
 static void hire(void)
 {
     sigset_t all, before;
-    if (!team.fork_handler) team.fork_handler = pthread_atfork(NULL, NULL, forget_team) == 0;
     sigfillset(&all); /* signals are for Python's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (team.workers < team.size - 1) {
@@ -133,21 +141,24 @@ static void wait_until_finished(void)
     pthread_mutex_unlock(&team.mutex);
 }
 
-static tg_runtime runtime; /* see below */
-
 /* Libraries called from a part have the core that the part has; `count` keeps what they had before. */
 static void take_cores(int *count)
 {
     for (int k = 0; k < 2; k++) {
         count[k] = runtime.libraries[k].get ? runtime.libraries[k].get() : 1;
-        if (count[k] > 1) runtime.libraries[k].set(1);
+        if (count[k] <= 1) continue;
+        __atomic_store_n(&runtime.libraries[k].before, count[k], __ATOMIC_RELAXED);
+        runtime.libraries[k].set(1);
     }
 }
 
 static void give_cores_back(const int *count)
 {
-    for (int k = 0; k < 2; k++)
-        if (count[k] > 1) runtime.libraries[k].set(count[k]);
+    for (int k = 0; k < 2; k++) {
+        if (count[k] <= 1) continue;
+        runtime.libraries[k].set(count[k]);
+        __atomic_store_n(&runtime.libraries[k].before, 0, __ATOMIC_RELAXED);
+    }
 }
 
 static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
@@ -226,7 +237,7 @@ static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, in
     return 0;
 }
 
-static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, {{NULL, NULL}, {NULL, NULL}}};
+static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, {{NULL, NULL, 0}, {NULL, NULL, 0}}};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);
