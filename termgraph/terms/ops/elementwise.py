@@ -123,7 +123,7 @@ mod = elementwise("mod", 2, np.remainder, c=Spelling(iuf="tg_mod"), cost=6, rang
 gcd = elementwise("gcd", 2, np.gcd, c=Spelling(iu="tg_gcd"), cost=60, commutative=True)
 lcm = elementwise("lcm", 2, np.lcm, c=Spelling(iu="tg_lcm"), cost=70, commutative=True)
 fmod = elementwise("fmod", 2, np.fmod, c=Spelling(iuf="tg_fmod"), cost=6, range_from="itself")
-# whole numbers to a negative power are an error that NumPy reports: the dialect takes known exponents only
+# whole numbers to a negative power are an error that NumPy reports: the dialect takes only exponents that cannot be
 pow_ = elementwise(
     "pow", 2, np.power, c=Spelling(iu="tg_ipow", f="pow", c="tg_pow"), cuda=Spelling(c="tg_cpow({0}, {1})"), vector=True
 )

@@ -13,7 +13,7 @@ import numpy as np
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.text import prelude
 from termgraph.lower.push.kernel import Buf
-from termgraph.terms.dtypes import kind_of, numpy_dtype, working_dtype
+from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype, working_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, pow_
 from termgraph.terms.term import Const
@@ -218,7 +218,12 @@ def _places(dialect: CDialect, dtype: str, out: str) -> dict[str, str]:
 
 def _whole_exponent(exponent: Any) -> bool:
     """Whether an exponent is known not to be negative: powers of integers with others are for NumPy to refuse."""
-    return exponent.op is CONST and exponent.value >= 0
+    if exponent.op is CONST:
+        return bool(exponent.value >= 0)
+    if exponent.op.family is not cast:
+        return False
+    given = exponent.args[0].type.dtype  # truth values and naturals, which all integers that they become can hold
+    return kind_of(given) in "bu" and can_cast(given, exponent.type.dtype)
 
 
 # What the text of such a term begins with, and what it begins with where its bounds are known not to be NaN: one
