@@ -14,7 +14,7 @@ import numpy as np
 from termgraph import _rulelib
 from termgraph._blake import blake2b
 
-_ENDS = (".py", ".c", ".h")
+_ENDS = (".py", ".pyc", ".c", ".h")  # modules without a source, which lie where that would be, too
 _OF_RULES = "//"  # before the names of rule files, wherever these are
 
 
@@ -55,13 +55,22 @@ def _every() -> list[_File]:
         for item in os.scandir(folder):
             name = item.name
             if name.endswith(_ENDS):
-                status = item.stat()
+                try:
+                    status = item.stat()
+                except FileNotFoundError:  # a link to nothing, as editors leave beside what is open: nobody imports it
+                    continue
                 line = f"{inside}{name} {status.st_size} {status.st_mtime_ns}"
-                changed = status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns
+                changed = _changed(status)
+                if item.is_symlink():  # it may lead to another file than before, which is as old as it was
+                    changed = max(changed, _changed(item.stat(follow_symlinks=False)))
                 found.append((inside + name, line, changed))
             elif name != "__pycache__" and item.is_dir():
                 folders.append((item.path, f"{inside}{name}/"))
     return found
+
+
+def _changed(status: os.stat_result) -> int:
+    return status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns
 
 
 @functools.cache
