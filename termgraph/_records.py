@@ -28,6 +28,8 @@ else:
         """Reads the fields of a named tuple off its annotations."""
 
         def __new__(cls, name: str, bases: tuple, own: dict) -> Any:
+            if any(getattr(base, "_fields", ()) for base in bases):  # an ordinary class that is based on one of these
+                return super().__new__(cls, name, bases, own)
             names = tuple(own.get("__annotations__", ()))
             defaults = {field: own.pop(field) for field in names if field in own}
             if tuple(defaults) != names[len(names) - len(defaults) :]:
@@ -54,9 +56,10 @@ else:
             cls._made += 1
             unusual = named or len(args) != len(cls._fields)
             if cls._made > _FEW or (unusual and not _is_complete(cls, args, named)):
-                made = _tuple_maker(cls)  # which also says what is missing
+                owner = next(c for c in cls.__mro__ if "_fields" in vars(c))
+                made = _tuple_maker(owner)  # which also says what is missing
                 if cls._made > _FEW:
-                    cls.__new__ = staticmethod(made)
+                    owner.__new__ = staticmethod(made)
                 return made(cls, *args, **named)
             if unusual:
                 given = {**cls._field_defaults, **dict(zip(cls._fields, args)), **named}
@@ -65,7 +68,10 @@ else:
 
         @classmethod
         def _make(cls, values: Any) -> Any:
-            return cls(*values)
+            made = tuple.__new__(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+            return made
 
         def _replace(self, /, **named: Any) -> Any:
             if not named.keys() <= set(self._fields):

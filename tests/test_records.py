@@ -158,3 +158,30 @@ def test_named_tuples_have_methods_match_and_are_pickled():
         assert C._fields == C.__match_args__ == ("x", "y", "names") and C._field_defaults == {"y": 2, "names": ()}
     with pytest.raises(TypeError, match="default"):
         type(NamedTuple)("Wrong", (NamedTuple,), {"__annotations__": {"a": int, "b": int}, "a": 1})
+
+
+def test_classes_based_on_named_tuples_are_ordinary_ones():
+    """What they make of their arguments stays theirs after the text of the base came, which they share."""
+    said = []
+    for base in (NamedTuple, typing.NamedTuple):
+        Base = made_of(base, "Base")
+
+        class Doubled(Base):
+            more: int = 5
+
+            def __new__(cls, x):
+                return super().__new__(cls, 2 * x, names=("d",))
+
+        made = [Doubled(k) for k in range(12)]
+        made[0].note = "kept"
+        said.append((made, repr(made[11]), made[0].note, Base(1), Doubled._fields, Doubled.more))
+        assert all(type(d) is Doubled for d in made)
+    assert said[0] == said[1]
+
+
+def test_named_tuples_made_of_values_have_as_many():
+    for Made in (Ours, Theirs):
+        assert Made._make(iter((1, 2, ()))) == (1, 2, ())
+        for values in ((), (1,), (1, 2, (), 4)):
+            with pytest.raises(TypeError, match=f"Expected 3 arguments, got {len(values)}"):
+                Made._make(values)
