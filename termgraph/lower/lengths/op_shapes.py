@@ -5,10 +5,11 @@ A rule per family, in the table `SHAPES` of `lengths`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
-from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing
+from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing, is_arithmetic
 from termgraph.terms.op import CONST
 
 if TYPE_CHECKING:
@@ -138,6 +139,61 @@ def _like_first(s: Lengths, t: AnyTerm) -> Shape:
     return s[t.args[0]]
 
 
+def _holds(s: Lengths, t: AnyTerm) -> Shape:
+    """A condition on lengths is checked with those that operations demand, before them: the user's message is told."""
+    todo = [] if s.loops or t in s.guarded else [t.args[0]]
+    while todo:
+        c = todo.pop()
+        name = c.op.family.name
+        if None in c.type.shape or 0 in c.type.shape:
+            continue  # whatever the lengths are, it holds for no elements
+        if name in ("logical_and", "all", "dimshuffle"):
+            todo += reversed(c.args)
+        elif name in COMPARED:
+            for x, y in _side_by_side(*c.args):
+                if _of_lengths(x) and _of_lengths(y):
+                    test, a, b = COMPARED[name](s.as_poly(x, t), s.as_poly(y, t))
+                    if a is not b:
+                        s.require(t, test, a, b, t.op.params["text"])
+    return ()
+
+
+def _side_by_side(x: AnyTerm, y: AnyTerm) -> list[tuple[AnyTerm, AnyTerm]]:
+    """The numbers of two vectors that are compared; none if they are not put together of that many numbers each."""
+    numbers = [
+        [a] if a.type.ndim == 0 else a.args if a.op.family.name in ("make_vector", "dimshuffle") else () for a in (x, y)
+    ]
+    return list(zip(*numbers)) if len(numbers[0]) == len(numbers[1]) else []
+
+
+def _of_lengths(x: AnyTerm) -> bool:
+    """Whether an integer is computed from nothing but lengths of arrays."""
+    todo = [x]
+    while todo:
+        t = todo.pop()
+        if t.op.family.name == "shape_i" or (t.op is CONST and t.type.ndim == 0 and t.type.kind in "iu"):
+            continue
+        if not is_arithmetic(t) or (t.op.family.name in DIVIDING and not _is_positive(t.args[1])):
+            return False
+        todo += t.args
+    return True
+
+
+def _is_positive(t: Any) -> bool:
+    return t.op is CONST and int(t.value) > 0
+
+
+DIVIDING = ("floor_div", "mod")
+# What has to hold of two lengths, as conditions that a call checks.
+COMPARED: dict[str, Callable[[Poly, Poly], tuple[str, Poly, Poly]]] = {
+    "eq": lambda a, b: ("eq", a, b),
+    "ge": lambda a, b: ("ge", a, b),
+    "le": lambda a, b: ("ge", b, a),
+    "gt": lambda a, b: ("ge", a, b + 1),
+    "lt": lambda a, b: ("ge", b, a + 1),
+}
+
+
 def _windows(s: Lengths, t: AnyTerm) -> Shape:
     x, *wanted = t.args
     ks, lead = [s.as_length(k, t) for k in wanted], x.type.ndim - len(wanted)
@@ -180,7 +236,7 @@ SHAPES.update(
         "unbroadcast": _like_first,
         "stored_as": _like_first,
         "guarded": _like_first,
-        "holds": _like_first,
+        "holds": _holds,
         "dot": _dot,
         "gemm": _gemm,
         "matmul": _matmul,

@@ -193,7 +193,7 @@ class Lengths:
             if t in done:
                 stack.pop()
                 continue
-            args = t.args if _is_arithmetic(t) else ()
+            args = t.args if is_arithmetic(t) else ()
             missing = [a for a in args if a not in done]
             if missing:
                 stack.extend(missing)
@@ -233,9 +233,11 @@ class Lengths:
                 return found
         if name == "sum" and t.type.dtype == "int64" and t.args[0].type.kind in "bi" and self._is_read(t.args[0]):
             return self.of_all("count" if t.args[0].type.kind == "b" else "sum", t.args[0], user)
-        if name in SHIFTS and _is_arithmetic(t):
+        if name in SHIFTS and is_arithmetic(t):
             name, args = SHIFTS[name], [args[0], poly(1 << int(t.args[1].value))]
-        elif not _is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
+        elif name == "bitwise_and" and is_arithmetic(t):
+            name, args = "mod", [args[0], args[1] + 1]
+        elif not is_arithmetic(t) or (name == "mod" and not nonneg(args[1])):  # a remainder counts as never negative
             raise NotLowerable(user, "its length is computed from values", wanted=t)
         return INTEGER[name](*args)
 
@@ -364,13 +366,16 @@ def _is_wide(t: AnyTerm) -> bool:
     return t.type.kind in "iu" and np.dtype(t.type.dtype).itemsize >= 4
 
 
-def _is_arithmetic(t: AnyTerm) -> bool:
+def is_arithmetic(t: AnyTerm) -> bool:
     """Whether an integer is computed from integers in a way that polynomials can follow."""
     name = t.op.family.name
     if not _is_wide(t):
         return False
     if name in SHIFTS:  # which specialize makes of products and quotients
         return t.args[1].op is CONST and t.args[1].type.ndim == 0 and 0 <= int(t.args[1].value) < 63
+    if name == "bitwise_and":  # a remainder
+        ones = int(t.args[1].value) if t.args[1].op is CONST and t.args[1].type.ndim == 0 else 0
+        return 0 < ones < 2**62 and ones & (ones + 1) == 0 and t.args[0].type.ndim == 0
     return name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
 
 

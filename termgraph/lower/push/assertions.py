@@ -37,6 +37,7 @@ def asserted(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
     message = t.op.params["message"]
     for k, c in enumerate(conditions):
         text = f"{message} (condition {k})" if len(conditions) > 1 else message
+        text = text.replace("{", "{{").replace("}", "}}")  # texts of what can go wrong have places for numbers
         everywhere = mk(all_.bind(axis=tuple(range(c.type.ndim))), (c,)) if c.type.ndim else in_dtype(c, "bool")
         x = mk(guarded, (x, mk(holds.bind(error=t.op.params["error"], text=text), (everywhere,))))
     return x

@@ -147,8 +147,7 @@ def is_matrix(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
 def _condition(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """Stored is that it holds; it is checked as an index into one element is, which is 1 if it does not."""
     wrong = s.scalars.elementwise(logical_not, (s.push.at(t.args[0], ()),))
-    text = t.op.params["text"].replace("{", "{{").replace("}", "}}")
-    none = s.scalars.index(s.scalars.cast(wrong, "int64"), ONE, s.lengths.site(t, text))
+    none = s.scalars.index(s.scalars.cast(wrong, "int64"), ONE, s.lengths.site(t, t.op.params["text"]))
     s.add(Store(buf, ZERO, s.scalars.test("eq", none, ZERO), []))
 
 

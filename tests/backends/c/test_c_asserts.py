@@ -191,3 +191,48 @@ def test_debug_mode_and_batches():
     assert rows(np.ones((2, 3))).tolist() == [[2, 2, 2], [2, 2, 2]]
     with pytest.raises(AssertionError, match="row"):
         rows(np.array([[1.0, 1.0], [1.0, -2.0]]))
+
+
+m = T.dmatrix("m")
+# What is checked of lengths, and how it is needed; arguments x, y, m whose lengths operations refuse, too.
+LENGTHS = {
+    "equal": (lambda: T.eq(x.shape[0], y.shape[0]), lambda v: v + y, (3, 2, 2)),
+    "shapes": (lambda: T.eq(x.shape, y.shape), lambda v: v + y, (3, 2, 2)),
+    "shapes of matrices": (lambda: T.eq(m.shape, T.stack([x.shape[0], y.shape[0]])), lambda v: m @ v, (3, 2, 2)),
+    "not empty": (lambda: x.shape[0] > 0, lambda v: v.max(), (0, 2, 2)),
+    "fits": (lambda: T.eq(m.shape[1], x.shape[0]), lambda v: m @ v, (3, 2, 2)),
+    "even": (lambda: T.eq(x.shape[0] % 2, 0), lambda v: v.reshape((-1, 2)), (3, 2, 2)),
+    "of three": (lambda: T.eq((x.shape[0] - 5) % 3, 0), lambda v: v + y, (3, 2, 2)),
+    "shorter": (lambda: x.shape[0] < y.shape[0], lambda v: (v - y).sum(), (3, 2, 2)),
+    "both": (lambda: (x.shape[0] > 0) & (x.shape[0] <= 2), lambda v: v + y, (3, 2, 2)),
+}
+
+
+@linkers
+@pytest.mark.parametrize("case", LENGTHS)
+def test_a_check_of_lengths_is_told_before_what_operations_refuse(linker, case):
+    condition, needed, (a_length, b_length, rows) = LENGTHS[case]
+    out = needed(tg.CheckAndRaise(OddError, "{0} of lengths")(x, condition()))
+    f = compiled(linker, [x, y, m], out, on_unused_input="ignore")
+    message = told(f, np.zeros(a_length), np.zeros(b_length), np.zeros((rows, rows)), error=OddError)
+    assert message == "{0} of lengths"
+
+
+@linkers
+def test_a_condition_on_lengths_and_no_elements_holds(linker):
+    f = compiled(linker, [x], tg.Assert("no")(x, (x.shape[0] > 1) & (x > 0)) * 2)
+    assert f([]).shape == (0,)
+    assert told(f, [1.0]) == "no"
+
+
+@linkers
+def test_a_condition_on_lengths_in_loops_and_choices_waits_until_it_is_needed(linker):
+    rows = tg.scan(lambda row: tg.Assert("row")(row, row.shape[0] > 2) * 2, sequences=[m])[0]
+    f = compiled(linker, [m], rows)
+    assert len(f(np.zeros((0, 1)))) == 0
+    with pytest.raises(AssertionError, match="row"):
+        f(np.zeros((1, 1)))
+    checked = tg.Assert("long")(x, x.shape[0] > 2).cumsum()
+    g = compiled(linker, [x, a], tg.ifelse(a > 0, checked, x))
+    assert g([9.0], -1.0).tolist() == [9.0]
+    assert told(g, [9.0], 1.0) == "long"

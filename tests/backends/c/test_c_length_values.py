@@ -116,3 +116,14 @@ def test_the_glue_in_python_reads_them_too(monkeypatch):
         first, rest = f(TEN, np.array([9, 4, 1]))
         np.testing.assert_array_equal(first, TEN[:4] + 1)
         np.testing.assert_array_equal(rest, TEN[k:])
+
+
+def test_remainders_by_powers_of_two():
+    """They are bits of the number by then."""
+    f = tg.function([x], [T.zeros((x.shape[0] % 4, 2)), x[x.shape[0] % 8 :], x[: (x.shape[0] - 5) % 2]], mode=C)
+    for size in range(12):
+        value = np.arange(float(size))
+        zeros, later, first = f(value)
+        assert zeros.shape == (size % 4, 2)
+        np.testing.assert_array_equal(later, value[size % 8 :])
+        np.testing.assert_array_equal(first, value[: (size - 5) % 2])

@@ -377,3 +377,7 @@ def test_a_failed_check_names_the_users_line_and_changes_nothing(gpu):
     assert g([1.0, 0.5], 3).tolist() == [[2, 1], [4, 2], [8, 4]]
     with pytest.raises(AssertionError, match="(?s)row.*in step 3 of a loop"):
         g([1.0, 0.5], 4)
+    y = T.dvector("y")
+    h = tg.function([x, y], tg.Assert("one {length}")(x, T.eq(x.shape[0], y.shape[0])) + y)
+    with pytest.raises(AssertionError, match=r"check failed: one \{length\}"):
+        h([1.0, 2.0], [1.0])
