@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,11 @@ class _Held(threading.local):
 
 
 _held = _Held()
-_MANY_OLD = 200_000  # objects, 30 MB of them
-_unseen, _enough = 0, _MANY_OLD  # how many may have aged since all were looked at, and after how many that is done
-_left = 0  # how many there were then
+_blocks = getattr(sys, "getallocatedblocks", int)  # of CPython; else 0, as where memory is another library's
+_MANY_AGED = 200_000  # objects, after which those that are left are counted
+_MANY_BLOCKS = 300_000  # of memory, 20 MB of them
+_aged = 0  # how many objects have aged since they were counted
+_left, _enough = 0, _MANY_BLOCKS  # how many blocks there were when all was looked at, and how many more may come
 resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
 
 
@@ -31,7 +34,7 @@ def paused_gc() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    if _unseen > _enough:
+    if _aged > _MANY_AGED:
         _look_at_old()
     _stop()
     _held.here = True
@@ -62,7 +65,7 @@ def _stop() -> None:
 
 
 def _go_on() -> None:
-    global resting, _unseen
+    global resting, _aged
     counts, limits = gc.get_count(), gc.get_threshold()
     aged = counts[0] > limits[0] > 0 and not gc.get_freeze_count()  # who has set 0 wants no collections
     if aged:
@@ -71,30 +74,23 @@ def _go_on() -> None:
     resting = False
     gc.enable()
     if aged:
-        _unseen += counts[0] + limits[0] * (counts[1] + limits[1] * counts[2])
+        _aged += counts[0] + limits[0] * (counts[1] + limits[1] * counts[2])
 
 
 def _look_at_old() -> None:
-    """Collects everything if enough has aged: to age it sets the counts to 0 that Python would do so by.
+    """Collects everything if enough is left of what has aged: that sets to 0 the counts by which Python would.
 
     It is asked when the next work begins: what a compile made and has dropped by then costs a count, not a collection.
     """
-    global _unseen, _enough, _left
+    global _aged, _enough, _left
     if gc.get_freeze_count() or not gc.get_threshold()[0]:
         return
-    _unseen = _objects() - _left
-    if _unseen > _enough:
+    _aged = 0
+    blocks = _blocks()  # a look at each pool of them: counting objects is a walk through all, 5 ms
+    if not blocks or blocks - _left > _enough:
         gc.collect()
-        _unseen, _left = 0, _objects()
-        _enough = max(_MANY_OLD, _left // 4)  # a quarter, as Python: else time is quadratic
-
-
-def _objects() -> int:
-    """How many the collector knows."""
-    gc.freeze()
-    count = gc.get_freeze_count()
-    gc.unfreeze()
-    return count
+        _left = _blocks()
+        _enough = max(_MANY_BLOCKS, _left // 4)  # a quarter, as Python: else time is quadratic
 
 
 def _after_fork() -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import threading
 import weakref
 from contextlib import contextmanager
@@ -82,26 +83,35 @@ def dead_cycles(rounds):
     return sum(r() is None for r in made)
 
 
-def test_what_aged_without_being_looked_at_is_collected_in_the_end(monkeypatch):
+def as_after_a_look(monkeypatch):
     gc.collect()
-    monkeypatch.setattr(_collector, "_unseen", 0)
-    monkeypatch.setattr(_collector, "_enough", 200_000)
+    monkeypatch.setattr(_collector, "_aged", 0)
+    monkeypatch.setattr(_collector, "_left", sys.getallocatedblocks())
+    monkeypatch.setattr(_collector, "_enough", 300_000)
+
+
+def test_where_memory_is_not_counted_all_is_looked_at(monkeypatch):
+    as_after_a_look(monkeypatch)
+    monkeypatch.setattr(_collector, "_blocks", int)
     assert dead_cycles(5) == 0
     assert dead_cycles(150) > 50
-    assert _collector._unseen < 200_000 <= _collector._enough
+
+
+def test_what_aged_without_being_looked_at_is_collected_in_the_end(monkeypatch):
+    as_after_a_look(monkeypatch)
+    assert dead_cycles(5) == 0
+    assert dead_cycles(250) > 50
+    assert _collector._aged < 200_000 and _collector._enough >= 300_000
 
 
 def test_what_is_dropped_before_the_next_work_costs_no_collection(monkeypatch):
-    gc.collect()
-    monkeypatch.setattr(_collector, "_unseen", 0)
-    monkeypatch.setattr(_collector, "_enough", 200_000)
-    monkeypatch.setattr(_collector, "_left", _collector._objects())
+    as_after_a_look(monkeypatch)
     seen = []
     gc.callbacks.append(lambda phase, info: seen.append(info["generation"]))
     try:
         for keep in (False, True):
             with paused_gc():
-                held = [[] for _ in range(300_000)]
+                held = [[] for _ in range(500_000)]
             if not keep:
                 del held
             with paused_gc():

@@ -6,14 +6,19 @@ Imports nothing of the package.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-_operands = attrgetter("args")
+
+class _Top:
+    """What has the roots of a graph as its operands."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, roots: Sequence[Any]) -> None:
+        self.args = roots
 
 
 class Uses:
@@ -36,7 +41,10 @@ class Uses:
 
     def once(self, t: AnyTerm) -> bool:
         """Whether at most one place of the graph uses the term."""
-        return self._counts().get(t, 1) <= 1
+        counts = self.counts
+        if counts is None:
+            counts = self._counts()
+        return counts.get(t, 1) <= 1
 
     def by(self, t: AnyTerm) -> int | None:
         """How many places of the graph use the term; None if no run is going on."""
@@ -56,9 +64,9 @@ class Uses:
         """Uses in the graph as it stands: what is in normal form already stands for what it was made of."""
         finished = self.finished
         counts: dict[Any, int] = {}
-        met: list[Any] = []
-        for places in chain((self.roots,), map(_operands, met)):  # `met` grows meanwhile
-            for a in places:
+        met: list[Any] = [_Top(self.roots)]
+        for t in met:  # which grows meanwhile
+            for a in t.args:
                 while a._nf is not None and a._st in finished:
                     a = a._nf
                 if a in counts:

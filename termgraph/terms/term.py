@@ -278,7 +278,11 @@ def _free_lvars(op: Op, args: tuple[Any, ...]) -> frozenset[Var]:
             more = _lvar(op, a)
         if more:
             free = free | more if free else more
-    return _free_sets.setdefault(free, free)
+    known = _free_sets.get(free)
+    if known is None:
+        known = _free_sets[free] = free
+        _untrack(free)  # there are hundreds, for good, and none refers to more than variables
+    return known
 
 
 def _lvar(op: Op, a: object) -> frozenset[Var]:
