@@ -94,10 +94,16 @@ def within_limits(t: AnyTerm) -> bool:
     """Whether `t` and its operands compute no integers, or only sums and products of one dtype: these may wrap, since
     they are the same modulo a power of two however they are arranged.
     """
-    for u in (t, *t.args):  # most compute none, and rules that fire often ask
-        if u.args and (type_ := u.type).__class__ is TensorType and type_.kind in "iu":
-            return _wraps_alike(t)
-    return True
+    if len(t.args) > 2:  # the signature does not tell all operands apart
+        return _no_integers(t) or _wraps_alike(t)
+    found = t.sig.no_integers
+    if found is None:
+        found = t.sig.no_integers = _no_integers(t)
+    return found or _wraps_alike(t)
+
+
+def _no_integers(t: AnyTerm) -> bool:
+    return not any(u.args and u.type.__class__ is TensorType and u.type.kind in "iu" for u in (t, *t.args))
 
 
 def _wraps_alike(t: AnyTerm) -> bool:

@@ -109,7 +109,7 @@ def needless(x: AnyTerm, a: str, b: str) -> bool:
     return not (have in "iu" and through in "fc" and want in "iu") or holds_all(x.type.dtype, b)
 
 
-@goal("ii", fact=True)
+@goal("ii", fact=True, source="{0}.name not in ('add', 'sub') or {1}.type.kind in 'biu'")
 def keeps_zeros(f: Op, x: AnyTerm) -> bool:
     """The sign of a zero comes through: -0.0 + 0 is 0.0, everything else is as it was."""
     return f.name not in ("add", "sub") or x.type.kind in "biu"

@@ -39,16 +39,17 @@ class Signature:
     `verdict` is that of the rule sets that looked at it last, who are told by `judge`.
     """
 
-    __slots__ = ("judge", "kind", "provable", "type", "verdict")
+    __slots__ = ("judge", "kind", "no_integers", "provable", "type", "verdict")
     judge: Any
     kind: Kind
+    no_integers: bool | None  # whether neither such a term of up to two operands nor one of these computes integers
     provable: Any
     type: Any
     verdict: Any
 
     def __init__(self, kind: Kind, type_: Type) -> None:
         self.kind, self.type = kind, type_
-        self.judge = self.verdict = self.provable = None
+        self.judge = self.verdict = self.provable = self.no_integers = None
 
 
 class Signatures(Interned):
