@@ -34,6 +34,12 @@ class CheckAndRaise:
 
     def __call__(self, value: Any, *conditions: Any) -> Any:
         """`value`, after checking the conditions."""
+        for c in conditions:
+            if isinstance(c, str):
+                raise TypeError(
+                    f"a condition is the message {c!r:.60}; give messages before the operand: "
+                    f"T.Assert({c!r:.60})(x, condition)"
+                )
         return self.op(as_tensor(value), *[as_tensor(c) for c in conditions])
 
 

@@ -181,3 +181,9 @@ def test_print_calls_the_methods_it_is_given(capsys):
     x = T.dvector("x")
     tg.function([x], T.Print("x", attrs=("shape", "min", "__str__"))(x))([3.0, 1.0])
     assert capsys.readouterr().out == "x shape = (2,)\nx min = 1.0\nx __str__ = [3. 1.]\n"
+
+
+def test_a_message_among_the_conditions_is_told_where_messages_go():
+    x = T.dvector("x")
+    with pytest.raises(TypeError, match=r"T\.Assert\('must be positive'\)\(x, condition\)"):
+        T.assert_op(x, T.all(x > 0), "must be positive")
