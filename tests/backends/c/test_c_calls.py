@@ -391,7 +391,8 @@ def test_nothing_leaks(glue_programs, kernels):
     use()
     gc.collect()
     after = sys.getrefcount(x), sys.getrefcount(y), sys.getrefcount(np.dtype("f8")), len(gc.get_objects())
-    assert after[:3] == before[:3] and after[3] - before[3] < 50
+    # what other tests left behind may go meanwhile, and its dtypes with it; one reference a call is 200 and more
+    assert after[:2] == before[:2] and abs(after[2] - before[2]) < 100 and after[3] - before[3] < 50
 
 
 # -- the type of the callable ---------------------------------------------------------------

@@ -87,6 +87,8 @@ class _Runtime(ctypes.Structure):
         ("clock_ns", ctypes.c_void_p),
         ("relayout", ctypes.c_void_p),
         ("blas", ctypes.c_void_p),
+        ("take_cores", ctypes.c_void_p),
+        ("give_cores", ctypes.c_void_p),
         ("libraries", (ctypes.c_void_p * 3) * 2),
     ]
 

@@ -90,14 +90,18 @@ static void *worker(void *unused)
 
 static tg_runtime runtime; /* see below */
 
-/* A forked child has none of the threads and may have inherited a lock held by one of them. */
+/* Held while a library's count of threads changes: it holds a lock of its own then, which a child that is forked
+   meanwhile would wait for without end. So a fork waits until it has changed. */
+static pthread_mutex_t cores = PTHREAD_MUTEX_INITIALIZER;
+static void before_fork(void) { pthread_mutex_lock(&cores); }
+static void after_fork(void) { pthread_mutex_unlock(&cores); }
+
+/* A forked child has none of the threads and may have inherited a lock held by one of them. What a library has to be
+   given back there waits for the next that takes its cores: to ask the library now could wait for another thread's lock
+   in it. */
 static void forget_team(void)
 {
-    for (int k = 0; k < 2; k++) {
-        const int64_t count = runtime.libraries[k].before;
-        runtime.libraries[k].before = 0;
-        if (count) runtime.libraries[k].set((int)count);
-    }
+    pthread_mutex_init(&cores, NULL);
     team.workers = 0;
     atomic_store(&team.generation, 0);
     atomic_store(&team.ticket, 0);
@@ -107,7 +111,7 @@ static void forget_team(void)
     pthread_cond_init(&team.finished, NULL);
 }
 
-__attribute__((constructor)) static void mind_forks(void) { pthread_atfork(NULL, NULL, forget_team); }
+__attribute__((constructor)) static void mind_forks(void) { pthread_atfork(before_fork, after_fork, forget_team); }
 
 /* Start the workers that are missing. If the system refuses, the caller does more of the work itself. */
 static void hire(void)
@@ -141,36 +145,38 @@ static void wait_until_finished(void)
     pthread_mutex_unlock(&team.mutex);
 }
 
-/* Libraries called from a part have the core that the part has; `count` keeps what they had before. */
-static void take_cores(int *count)
+static int take_cores(int library)
 {
-    for (int k = 0; k < 2; k++) {
-        count[k] = runtime.libraries[k].get ? runtime.libraries[k].get() : 1;
-        if (count[k] <= 1) continue;
-        __atomic_store_n(&runtime.libraries[k].before, count[k], __ATOMIC_RELAXED);
-        runtime.libraries[k].set(1);
+    if (!runtime.libraries[library].get) return 1;
+    pthread_mutex_lock(&cores);
+    const int64_t before = runtime.libraries[library].before;
+    const int count = before ? (int)before : runtime.libraries[library].get();
+    if (count > 1) {
+        runtime.libraries[library].before = count;
+        runtime.libraries[library].set(1);
     }
+    pthread_mutex_unlock(&cores);
+    return count;
 }
 
-static void give_cores_back(const int *count)
+static void give_cores(int library, int count)
 {
-    for (int k = 0; k < 2; k++) {
-        if (count[k] <= 1) continue;
-        runtime.libraries[k].set(count[k]);
-        __atomic_store_n(&runtime.libraries[k].before, 0, __ATOMIC_RELAXED);
-    }
+    if (count <= 1) return;
+    pthread_mutex_lock(&cores);
+    runtime.libraries[library].set(count);
+    runtime.libraries[library].before = 0;
+    pthread_mutex_unlock(&cores);
 }
 
 static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
 {
-    int count[2];
     Job job = {body, context, n, parts(n, grain)};
     if (n <= 0) return;
     if (job.parts == 1 || pthread_mutex_trylock(&team.in_use)) { /* small, nested, or the team is busy */
         for (int64_t part = 0; part < job.parts; part++) run_part(&job, part);
         return;
     }
-    take_cores(count);
+    const int ours = take_cores(0), numpys = take_cores(1); /* a library called from a part has the core of the part */
     if (team.workers < team.size - 1) hire();
     pthread_mutex_lock(&team.mutex);
     uint32_t generation = atomic_load(&team.generation) + 1;
@@ -182,7 +188,8 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
     pthread_mutex_unlock(&team.mutex);
     run_free_parts(&job, generation);
     wait_until_finished();
-    give_cores_back(count);
+    give_cores(0, ours);
+    give_cores(1, numpys);
     pthread_mutex_unlock(&team.in_use);
 }
 
@@ -237,7 +244,8 @@ static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, in
     return 0;
 }
 
-static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, {{NULL, NULL, 0}, {NULL, NULL, 0}}};
+static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, take_cores, give_cores,
+                             {{NULL, NULL, 0}, {NULL, NULL, 0}}};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);

@@ -94,18 +94,11 @@ TEXTS = {
    one (lengths[1] is that of its rows) has one thread. */
 static int tg_call_loop(int native, char **args, const int64_t *lengths, const int64_t *steps)
 {
-    const int threads = lengths[1] < 512 && tg_rt->libraries[1].get ? tg_rt->libraries[1].get() : 1;
-    if (threads > 1) {
-        __atomic_store_n(&tg_rt->libraries[1].before, threads, __ATOMIC_RELAXED);
-        tg_rt->libraries[1].set(1);
-    }
+    const int threads = lengths[1] < 512 ? tg_rt->take_cores(1) : 1;
     feclearexcept(FE_INVALID);
     ((tg_loop)tg_native[native])(args, lengths, steps, tg_native[native + 1]);
     const int failed = fetestexcept(FE_INVALID) != 0;
-    if (threads > 1) {
-        tg_rt->libraries[1].set(threads);
-        __atomic_store_n(&tg_rt->libraries[1].before, 0, __ATOMIC_RELAXED);
-    }
+    tg_rt->give_cores(1, threads);
     return failed;
 }
 """,
