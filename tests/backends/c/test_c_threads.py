@@ -275,14 +275,17 @@ def test_a_forked_child_makes_its_own_team(team_sum):
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("who", ["the team", "a decomposition"])
+@pytest.mark.parametrize("who", ["the team", "a decomposition", "decompositions in the team"])
 def test_a_child_that_was_forked_meanwhile_gives_libraries_their_threads_back(who, programs):
-    matrix, provider = T.dmatrix("matrix"), glue.provider()
+    matrix, matrices, provider = T.dmatrix("matrix"), T.dtensor3("matrices"), glue.provider()
     signature = Signature([Input("x", "float64", (None,))], outputs=[Output("float64", 1)], workspaces=1, returns="one")
     if who == "the team":
         f, x = programs.bind(SUM, signature, "team_sum"), np.ones(100_000)
-    else:
+    elif who == "a decomposition":
         f, x = tg.function([matrix], T.linalg.inv(matrix), mode=tg.Mode(linker="c")), np.eye(5)
+    else:
+        f = tg.function([matrices], T.linalg.inv(matrices), mode=tg.Mode(linker="c"))
+        x = np.tile(np.eye(60), (40, 1, 1))
     table = program_library._Runtime.from_address(provider.runtime()).libraries[program_library.NUMPYS]
     before, counts = table[:3], [3]
     get = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: counts[-1])

@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 5
+#define TG_ABI 6
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -56,9 +56,9 @@ typedef struct tg_runtime {
        places: for each argument where its lengths begin in env, and its rank; bytes: what copying them takes now. */
     int (*relayout)(int64_t *seen, const int64_t *env, const int32_t *places, int count, int64_t bytes);
     const void *blas; /* tg_blas *, NULL unless the library was built with needs_blas */
-    /* Leave a library one thread of its own; how many it had, which `give_cores` gives back. 1: there is nothing to do. */
-    int (*take_cores)(int library);
-    void (*give_cores)(int library, int count);
+    /* Leave a library one thread of its own until all who took its cores have given them back. */
+    void (*take_cores)(int library);
+    void (*give_cores)(int library);
     /* Of the BLAS that products call, and of NumPy's LAPACK, if they can be asked: threads of one call. That is one while
        the team works: two teams at once would wait for each other's cores. `before`: what it will be again, or 0. */
     struct {

@@ -93,6 +93,7 @@ static tg_runtime runtime; /* see below */
 /* Held while a library's count of threads changes: it holds a lock of its own then, which a child that is forked
    meanwhile would wait for without end. So a fork waits until it has changed. */
 static pthread_mutex_t cores = PTHREAD_MUTEX_INITIALIZER;
+static int takers[2]; /* how many have a library's cores: the first takes them, the last gives them back */
 static void before_fork(void) { pthread_mutex_lock(&cores); }
 static void after_fork(void) { pthread_mutex_unlock(&cores); }
 
@@ -102,6 +103,7 @@ static void after_fork(void) { pthread_mutex_unlock(&cores); }
 static void forget_team(void)
 {
     pthread_mutex_init(&cores, NULL);
+    takers[0] = takers[1] = 0;
     team.workers = 0;
     atomic_store(&team.generation, 0);
     atomic_store(&team.ticket, 0);
@@ -145,26 +147,27 @@ static void wait_until_finished(void)
     pthread_mutex_unlock(&team.mutex);
 }
 
-static int take_cores(int library)
+static void take_cores(int library)
 {
-    if (!runtime.libraries[library].get) return 1;
     pthread_mutex_lock(&cores);
-    const int64_t before = runtime.libraries[library].before;
-    const int count = before ? (int)before : runtime.libraries[library].get();
-    if (count > 1) {
-        runtime.libraries[library].before = count;
-        runtime.libraries[library].set(1);
+    if (!takers[library]++ && runtime.libraries[library].get) {
+        const int64_t before = runtime.libraries[library].before;
+        const int count = before ? (int)before : runtime.libraries[library].get();
+        if (count > 1) {
+            runtime.libraries[library].before = count;
+            runtime.libraries[library].set(1);
+        }
     }
     pthread_mutex_unlock(&cores);
-    return count;
 }
 
-static void give_cores(int library, int count)
+static void give_cores(int library)
 {
-    if (count <= 1) return;
     pthread_mutex_lock(&cores);
-    runtime.libraries[library].set(count);
-    runtime.libraries[library].before = 0;
+    if (!--takers[library] && runtime.libraries[library].before) {
+        runtime.libraries[library].set((int)runtime.libraries[library].before);
+        runtime.libraries[library].before = 0;
+    }
     pthread_mutex_unlock(&cores);
 }
 
@@ -176,7 +179,7 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
         for (int64_t part = 0; part < job.parts; part++) run_part(&job, part);
         return;
     }
-    const int ours = take_cores(0), numpys = take_cores(1); /* a library called from a part has the core of the part */
+    for (int k = 0; k < 2; k++) take_cores(k); /* a library called from a part has the core of the part */
     if (team.workers < team.size - 1) hire();
     pthread_mutex_lock(&team.mutex);
     uint32_t generation = atomic_load(&team.generation) + 1;
@@ -188,8 +191,7 @@ static void parallel_for(tg_body body, void *context, int64_t n, int64_t grain)
     pthread_mutex_unlock(&team.mutex);
     run_free_parts(&job, generation);
     wait_until_finished();
-    give_cores(0, ours);
-    give_cores(1, numpys);
+    for (int k = 0; k < 2; k++) give_cores(k);
     pthread_mutex_unlock(&team.in_use);
 }
 

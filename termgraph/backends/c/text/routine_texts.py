@@ -94,11 +94,12 @@ TEXTS = {
    one (lengths[1] is that of its rows) has one thread. */
 static int tg_call_loop(int native, char **args, const int64_t *lengths, const int64_t *steps)
 {
-    const int threads = lengths[1] < 512 ? tg_rt->take_cores(1) : 1;
+    const int is_short = lengths[1] < 512;
+    if (is_short) tg_rt->take_cores(1);
     feclearexcept(FE_INVALID);
     ((tg_loop)tg_native[native])(args, lengths, steps, tg_native[native + 1]);
     const int failed = fetestexcept(FE_INVALID) != 0;
-    tg_rt->give_cores(1, threads);
+    if (is_short) tg_rt->give_cores(1);
     return failed;
 }
 """,
