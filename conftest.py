@@ -40,6 +40,6 @@ def pytest_collection_finish(session):
 def rules_of_examples_are_forgotten(request):
     """What a doctest defines fires nowhere else."""
     yield
-    authoring = sys.modules.get("termgraph.rules.authoring")
-    if isinstance(request.node, pytest.DoctestItem) and authoring is not None:
-        authoring.forget([name for name, r in authoring.DEFINED.items() if r.where.startswith("<doctest")])
+    defined = sys.modules.get("termgraph.rules.defined")
+    if isinstance(request.node, pytest.DoctestItem) and defined is not None:
+        defined.forget([name for name, r in defined.DEFINED.items() if r.where.startswith("<doctest")])

@@ -91,6 +91,3 @@ def named(function: F) -> F:
             raise
 
     return checked  # type: ignore[return-value]
-
-
-__all__ = ["meant", "named", "suggestion"]

@@ -48,6 +48,3 @@ def _name_of(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"number {uid}"
-
-
-__all__ = ["make_private", "why_not_trusted"]

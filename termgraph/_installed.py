@@ -77,6 +77,3 @@ def _changed(status: os.stat_result) -> int:
 def versions() -> str:
     """Python and NumPy: constants are folded by NumPy's functions."""
     return f"Python {sys.version.split()[0]}, NumPy {np.__version__}"
-
-
-__all__ = ["changed_since_import", "files_digest", "versions"]

@@ -70,6 +70,3 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     ['12', '3']
     """
     return cast("re.Pattern[str]", _Pattern(text, flags))
-
-
-__all__ = ["lazy", "names_later", "pattern"]

@@ -50,6 +50,3 @@ class Log:
         if not root.handlers:  # without one Python prints warnings on stderr for programs that have not asked
             root.addHandler(logging.NullHandler())
         return logging.getLogger(self.name)
-
-
-__all__ = ["DEBUG", "INFO", "WARNING", "Log"]

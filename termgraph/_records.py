@@ -271,6 +271,3 @@ def _tuple_maker(cls: Any) -> Any:
     made.__defaults__ = tuple(defaults.values())
     made.__name__, made.__qualname__, made.__module__ = "__new__", f"{cls.__qualname__}.__new__", cls.__module__
     return made
-
-
-__all__ = ["NamedTuple", "record"]

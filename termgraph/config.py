@@ -20,8 +20,6 @@ configparser = lazy("configparser")
 
 difflib = lazy("difflib")
 
-__all__ = ["Config", "ConfigError", "UnknownFlagError", "config", "describe"]
-
 
 class ConfigError(ValueError):
     """A flag has a value it cannot have, or a source of flags cannot be read."""

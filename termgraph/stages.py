@@ -180,6 +180,3 @@ class Table(list[Row]):
 
 def _shown(n: int | None) -> str:
     return "" if n is None else str(n)
-
-
-__all__ = ["Entry", "Ledger", "Row", "Stage", "Table", "row"]

@@ -171,7 +171,7 @@ def test_f41_f42_loops_and_their_gradients():
 # ---------------------------------------------------------------------- stages
 def test_f45_a_rule_keeps_the_type():
     from termgraph.rules import RuleSet, rule, ruleset
-    from termgraph.rules.authoring import forget
+    from termgraph.rules.defined import forget
 
     @ruleset("acceptance")
     def narrowing(a):
@@ -235,7 +235,7 @@ print("exp" in f.source("c"), len(f.profile.stages))
 
 def test_f65_a_users_rule_fires_and_can_be_left_out():
     from termgraph.rules import rule, ruleset
-    from termgraph.rules.authoring import forget
+    from termgraph.rules.defined import forget
 
     @ruleset("canonicalize")
     def acceptance(a):

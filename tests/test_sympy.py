@@ -12,7 +12,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
 from termgraph.rules import RuleSet
-from termgraph.rules.authoring import forget
+from termgraph.rules.defined import forget
 from termgraph.sympy.table import INWARD, OUTWARD, SAME
 from termgraph.terms.errors import RuleError
 from termgraph.terms.op import OPS

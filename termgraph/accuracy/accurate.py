@@ -182,6 +182,3 @@ def _name(t: AnyTerm) -> str:
         t = t.args[0]
     text = str(getattr(t, "name", None) or t)
     return text if len(text) <= 24 else text[:23] + "…"
-
-
-__all__ = ["accurate", "checked_ranges", "improved"]

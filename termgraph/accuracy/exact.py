@@ -237,6 +237,3 @@ def rounded(x: mpf, dtype: Any) -> Any:
         wide = np.inf if x > 0 else -np.inf
     with np.errstate(over="ignore", under="ignore"):
         return np.dtype(dtype).type(wide)
-
-
-__all__ = ["BITS", "Unsure", "below", "exact", "functions", "known", "library", "rounded", "value_at"]

@@ -134,6 +134,3 @@ def neighbours(root: AnyTerm, leaves: frozenset, largest: int, collected: Collec
 def size(root: Any) -> int:
     """How many operations a term has, shared ones counted once."""
     return sum([1 for t in children_first([root]) if t.args])
-
-
-__all__ = ["Collected", "Tidy", "neighbours", "rules_in_stages", "size", "steps"]

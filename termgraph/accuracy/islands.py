@@ -124,6 +124,3 @@ def _stand_in(t: AnyTerm, number: int, limits: tuple[float, float]) -> Any:
     said += ["negative"] if high < 0 else ["nonpositive"] if high <= 0 else []
     said += ["at_most_one"] if high <= 1 else []
     return mk(assume.bind(facts=tuple(sorted(said))), (plain,))
-
-
-__all__ = ["Island", "islands", "range_of"]

@@ -69,6 +69,3 @@ def sample(
 ) -> list[np.ndarray]:
     """Points of a box: a column for each range."""
     return [drawn(low, high, count, dtype, rng) for (low, high), dtype in zip(ranges, dtypes, strict=True)]
-
-
-__all__ = ["MOST", "drawn", "from_ordinal", "lost", "ordinal", "sample"]

@@ -169,6 +169,3 @@ def _better(problem: Problem, found: Branches, a: Any, b: Any, value: float, rng
         return value < found.regions[0].below
     values = Values(Points({k: v[good] for k, v in at.items()}, truth[good]))
     return bool(values.lost(a).sum() <= values.lost(b).sum())
-
-
-__all__ = ["Branches", "Region", "branches"]

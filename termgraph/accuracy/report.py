@@ -141,6 +141,3 @@ def _ticks(values: np.ndarray, places: np.ndarray) -> list[tuple[float, str]]:
 def _short(t: AnyTerm, most: int = 90) -> str:
     text = repr(t)
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-__all__ = ["Part", "RegionLost", "Report"]

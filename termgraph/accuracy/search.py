@@ -180,6 +180,3 @@ def original(problem: Problem, points: Points) -> np.ndarray:
 def measured(term: AnyTerm, points: Points) -> np.ndarray:
     """Bits that a form loses."""
     return Values(points).lost(term)
-
-
-__all__ = ["Form", "Points", "Problem", "Search", "Values", "measured", "original"]

@@ -129,6 +129,3 @@ def _times_power(inner: Any, x: AnyTerm, square: Any, leaf: AnyTerm, power: int,
     for _ in range(abs(power)):
         inner = mk(true_div, (inner, base)) if divides else mk(mul, (inner, base))
     return inner
-
-
-__all__ = ["leaves_of", "series"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.dialects import Dialect
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
+from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
-from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids, values
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import isnan, switch
 

@@ -139,5 +139,3 @@ READ: dict[type, Any] = {
     Row: lambda r, n: (r.buf(n.buf), _plain(n.length)),
 }
 NESTED = (Loop, Reduce, Sweep, Columns, Branch)
-
-__all__ = ["Shape", "shape_of"]

@@ -252,6 +252,3 @@ class Compilation:
             return ""
         kernels = [i.op for i in self.fastest_program().instructions if i.op.kind == "kernel"]
         return "\n".join(op.source for op in kernels)
-
-
-__all__ = ["Compilation"]

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph import _installed
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import cpu_identity, find_compiler
 from termgraph.backends.c.run.cores import thread_count
-from termgraph.compile import shipped
 from termgraph.compile.capture import Captured
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.options import Options
@@ -113,7 +113,7 @@ def _identity(t: AnyTerm, options: Options) -> str:
             "arrays": [f"{a.type.dtype}{list(a.type.shape)}" for a in (t, *t.args)],
             "backend": options.backend, "compiler": compiler.identity if compiler else "",
             "cpu": _gpu_identity() if options.backend == "cuda" else cpu_identity(),
-            "threads": thread_count(), "termgraph": shipped.files_digest(),
+            "threads": thread_count(), "termgraph": _installed.files_digest(),
         },
         sort_keys=True,
     )  # fmt: skip
@@ -156,6 +156,3 @@ def _gpu_identity() -> str:
     """The device, the library and how products are rounded: what times on a GPU depend on."""
     driver = _devices.current().driver
     return f"{driver.device_name} {driver.arch} {config.cuda.products} {_cudnn.why_not() is None}"
-
-
-__all__ = ["Timed", "candidates", "fastest"]

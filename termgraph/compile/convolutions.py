@@ -112,6 +112,3 @@ def _number(t: AnyTerm, given: Mapping[Any, Sequence[int | None]]) -> AnyTerm:
         return t
     n = given[t.args[0]][t.op.params["axis"]]
     return t if n is None else Const(np.int64(n))
-
-
-__all__ = ["convolutions"]

@@ -112,6 +112,3 @@ class Narrowed:
             else:
                 return False
         return True
-
-
-__all__ = ["Narrowed"]

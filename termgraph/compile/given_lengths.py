@@ -57,6 +57,3 @@ def _over(captured: Captured, types: Sequence[Any], lengths: Mapping[int, Sequen
         return captured
     sources = None if captured.sources is None else MovedSources(captured.sources, replace)
     return Captured(args, substitute(captured.roots, replace), sources, told, captured.passes)
-
-
-__all__ = ["with_lengths"]

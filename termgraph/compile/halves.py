@@ -147,6 +147,3 @@ class _Nominal(dict[Any, int]):
 
     def __missing__(self, key: object) -> int:
         return UNKNOWN
-
-
-__all__ = ["halves"]

@@ -51,6 +51,3 @@ class Options:
     def fuse(self) -> bool:
         """Whether a loop may compute what several operations do."""
         return "fuse" not in self.excluded
-
-
-__all__ = ["Options"]

@@ -97,6 +97,3 @@ def tell(work: Compilation, program: Program, name: str | None) -> None:
         PythonPartWarning,
         stacklevel=3,
     )
-
-
-__all__ = ["PythonPart", "PythonParts", "python_parts", "tell"]

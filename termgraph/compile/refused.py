@@ -41,6 +41,3 @@ def react(error: Any, insists: bool) -> None:
         compilers.CompilerWarning,
         stacklevel=2,
     )
-
-
-__all__ = ["in_users_words", "react"]

@@ -103,6 +103,3 @@ def road_of(options: Options) -> tuple[Stage, ...]:
     that they make.
     """
     return (CAPTURE, *rewriting_of(options), PLACE, *BACKENDS[options.backend].stages)
-
-
-__all__ = ["AGAIN", "BACKENDS", "CUDA", "LOWERING", "REWRITING", "VM", "Backend", "C", "rewriting_of", "road_of"]

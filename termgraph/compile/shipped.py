@@ -12,7 +12,6 @@ from typing import Any
 
 from termgraph import _rulelib
 from termgraph._flags import FLAGS
-from termgraph._installed import changed_since_import, files_digest, versions
 from termgraph.config import config
 from termgraph.terms import facts
 
@@ -62,6 +61,3 @@ def _defined_here() -> str | None:
     if any(not p.run.__module__.startswith("termgraph.loops.") for p in passes):
         return "graph passes were added in this process"
     return None
-
-
-__all__ = ["changed_rules", "changed_since_import", "files_digest", "flags_text", "versions"]

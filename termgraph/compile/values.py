@@ -136,6 +136,3 @@ class Several(list[Any]):
         return "\n".join(f"# part {k}\n{value}" for k, value in enumerate(self))
 
     __repr__ = __str__
-
-
-__all__ = ["Memory", "Placed", "Rewritten", "Several"]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from termgraph import _installed
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
 from termgraph.compile import shipped
@@ -87,7 +88,7 @@ def key_of(work: Compilation, form: tuple, watched: bool, what: str) -> Key:
         raise NotKept("it is not compiled to C")
     if any(not isinstance(a.type, TensorType) for a in work.args):
         raise NotKept("one of its inputs is not an array")
-    if shipped.changed_since_import():
+    if _installed.changed_since_import():
         raise NotKept("termgraph's files changed after this process imported it")
     rules = shipped.changed_rules()
     if rules is not None:
@@ -108,8 +109,8 @@ def _parts(work: Compilation, form: tuple, what: str) -> dict[str, Any]:
         "mode": f"{options.optimizer} linker={options.linker} strict={options.strict} quick={options.quick} "
         f"memory={options.memory_limit} storage={options.storage} {work.captured.passes or ''}",
         "flags": shipped.flags_text(),
-        "termgraph": shipped.files_digest(),
-        "versions": shipped.versions(),
+        "termgraph": _installed.files_digest(),
+        "versions": _installed.versions(),
         "compiler": compiler.identity,
         "cpu": compilers.cpu_identity(),
         "libc": compilers.libc_identity(),
@@ -188,6 +189,3 @@ def _write(work: Compilation, content: dict[str, bytes], name: str | None) -> No
         return {}
 
     code_cache.default_cache().get_or_make(work.key.parts, make, name=name or "function", kind="program")
-
-
-__all__ = ["Key", "NotKept", "keep", "keep_parts", "look_up"]

@@ -131,6 +131,3 @@ def _place(r: Rule) -> str:
 def _cut(text: str) -> str:
     text = text.replace("`", "'")
     return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
-
-
-__all__ = ["FOLDER", "PAGES", "library", "page_of", "pages"]

@@ -211,6 +211,3 @@ def _stale(a: Accepted) -> Record:
     text = f"is on the list of accepted findings as {a.kind!r}, but is not found any more: remove it there"
     return {"kind": "not found any more", "rule": a.rules, "where": "", "text": text, "error": True,
             "stage": "", "subject": a.rules, "accepted": None}  # fmt: skip
-
-
-__all__ = ["Accepted", "accepted_findings", "lint", "lint_records", "processors", "prove", "prove_records"]

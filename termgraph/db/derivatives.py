@@ -128,6 +128,3 @@ def _made() -> tuple[Places, Shelf]:
 
 def _write(path: str, key: bytes, made: tuple[Places, Shelf]) -> None:
     write_content(path, key, *made)
-
-
-__all__ = ["STABLE", "by_family", "by_root", "kept", "matcher_of", "stable_matcher_of"]

@@ -140,6 +140,3 @@ def _own_ops() -> list[Op]:
     modules = [import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__)]
     defined = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Op)}
     return [op for op in OPS.values() if id(op) in defined]
-
-
-__all__ = ["ROOMS", "changed", "find", "key_now", "make"]

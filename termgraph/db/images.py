@@ -59,6 +59,3 @@ def _read_knowledge() -> None:
     for path in _rulelib.files():
         if path.name.startswith("_facts_"):
             import_module(_rulelib.module_name(path))
-
-
-__all__ = ["image_of", "usable"]

@@ -21,7 +21,7 @@ from termgraph import _rulelib
 from termgraph._lazy import lazy
 from termgraph._logs import Log
 from termgraph.config import config
-from termgraph.rules import authoring
+from termgraph.rules import authoring, defined
 from termgraph.rules.defined import DEFINED, changes, count_as_library
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
@@ -84,7 +84,7 @@ def load(path: str | PathLike) -> list[str]:
         _report(where, RuleError(f"rule file {path} does not exist"))
         return []
     if where in LOADED:
-        authoring.forget(LOADED[where])
+        defined.forget(LOADED[where])
     name = f"termgraph_rules_{path.stem}_{abs(hash(where)):x}"
     spec = importlib.util.spec_from_file_location(name, where, loader=_AsItIsNow(name, where))
     assert spec is not None and spec.loader is not None, "a path that ends in .py always has a loader"

@@ -61,6 +61,3 @@ def _look(t: AnyTerm, result: Any, operands: list[Any], kind_of: Callable[[Any],
         return None
     inside = first_bad_step(t.op, operands, kind_of) if t.op.kind == "loop" else None  # as deep as loops are nested
     return inside or Found(t, bad, operands, [])
-
-
-__all__ = ["Found", "first_bad_step"]

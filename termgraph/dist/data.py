@@ -130,6 +130,3 @@ def as_data(data: Any) -> Data:
     raise TypeError(
         f"train: data must be dist.Arrays(x, y, batch=...) or dist.Loader(load, steps=...), got {type(data).__name__}"
     )
-
-
-__all__ = ["Arrays", "Loader"]

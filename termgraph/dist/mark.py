@@ -58,6 +58,3 @@ def is_in_a_body(variables: Iterable[Any]) -> bool:
 
 def _bodies(t: AnyTerm) -> tuple:
     return t.op.params.get("body", ()) if t.args else ()
-
-
-__all__ = ["mean"]

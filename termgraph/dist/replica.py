@@ -128,6 +128,3 @@ class Replica:
         for v in self.step.state:
             found = zlib.crc32(np.ascontiguousarray(v.get_value(borrow=True)).reshape(-1).view(np.uint8).data, found)
         return found
-
-
-__all__ = ["Worker"]

@@ -111,6 +111,3 @@ def _checked_tau(tau: int) -> int:
     if int(tau) != tau or tau < 1:
         raise ValueError(f"tau is a number of batches, at least 1, got {tau}")
     return int(tau)
-
-
-__all__ = ["ASGD", "EASGD", "Rule", "Synchronous"]

@@ -170,6 +170,3 @@ def _check_outputs(outputs: Mapping[str, Any]) -> None:
                 f"Step: {name} must be a float without dimensions, a mean over examples, "
                 f"got {getattr(v, 'type', None) or repr(v)}; write {name}.mean()"
             )
-
-
-__all__ = ["Step"]

@@ -146,6 +146,3 @@ def _result(arrays: dict[str, np.ndarray], names: list[str], outputs: list[str],
     history = np.asarray(arrays["history"], dtype=np.float64).reshape(-1, len(outputs))
     params = {name: arrays[f"state{i}"] for i, name in enumerate(names)}
     return Result(params, {name: history[:, k] for k, name in enumerate(outputs)}, events, len(history))
-
-
-__all__ = ["Result", "train"]

@@ -16,10 +16,9 @@ from termgraph.function.inout import In, Out, Outputs, convert_function_input, w
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.tensor.bipartite import ancestors, variables_of
-from termgraph.tensor.sharedvar import checked_updates, compatible
+from termgraph.tensor.sharedvar import checked_updates
 from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.variable import Variable
-from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.traverse import free_inputs, orders_kept, resolve_bound, substitute
 
 if TYPE_CHECKING:
@@ -316,6 +315,3 @@ def _by_name(variable: Variable, name: str) -> Any:
     if len(found) != 1:
         raise ValueError(f"eval: {len(found) or 'no'} variables named {name!r} in the graph; give the variable itself")
     return found[0]
-
-
-__all__ = ["TypeMismatch", "collect_shared", "compatible", "evaluate", "function", "rebuild_collect_shared"]

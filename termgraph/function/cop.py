@@ -289,6 +289,3 @@ def _headers_digest(folders: Sequence[str]) -> str:
                 with open(os.path.join(folder[2:], name), "rb") as file:
                     h.update(name.encode() + b"\0" + file.read())
     return h.hexdigest()
-
-
-__all__ = ["SECTIONS", "COp", "COpError"]

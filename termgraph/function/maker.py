@@ -23,7 +23,7 @@ from termgraph.function.native import form_of, known_at_first, make_function, or
 from termgraph.function.storages import DefaultContainer
 from termgraph.stages import Ledger
 from termgraph.tensor.origins import original_inputs
-from termgraph.tensor.sharedvar import Container, is_shared, label
+from termgraph.tensor.sharedvar import Container
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import UnusedInputError
@@ -303,5 +303,3 @@ def check_user_ops(captured: Captured) -> None:
 
 
 _told: set[type] = set()  # classes that were warned of
-
-__all__ = ["FunctionMaker", "is_shared", "label"]

@@ -100,6 +100,3 @@ def _lengths(
             all_of = np.ravel(given[leaf.index])
             env[name] = OF_ALL[place](all_of) if isinstance(place, str) else int(all_of[place])
     return env
-
-
-__all__ = ["memory_of"]

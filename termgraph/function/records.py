@@ -163,6 +163,3 @@ def kinds() -> list[Kind]:
         Kind("mode", (Mode,), _mode, _read_mode),
         Kind("function", (Function,), _function, _read_function),
     ]
-
-
-__all__ = ["kinds"]

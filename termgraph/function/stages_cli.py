@@ -53,6 +53,3 @@ def _compiled(what: str, typed: list[str], mode: str) -> Any:
     inputs = [v for v in graph_inputs(roots) if not isinstance(v, Constant) and not hasattr(v, "get_value")]
     with config.change_flags({"cache.programs": False}):  # every stage runs, so that there is something to show
         return function(inputs, outputs, mode=mode)
-
-
-__all__ = ["add_arguments", "run"]

@@ -190,6 +190,3 @@ class Storages:
         results = made.values() if isinstance(made, dict) else made if isinstance(made, list | tuple) else [made]
         for container, result in zip(self.output_storage, results):
             container.storage[0] = result
-
-
-__all__ = ["Containers", "DefaultContainer", "Storages", "Values"]

@@ -121,5 +121,3 @@ def rewritten_again(roots: Sequence[Any], args: Sequence[Any], work: Compilation
 
 
 Function._call_in_order = staticmethod(call_in_order)
-
-__all__ = ["call_in_order", "orders_of_results", "rewritten_again"]

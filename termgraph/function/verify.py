@@ -143,6 +143,3 @@ def _compare(
             symbolic,
             numeric,
         )
-
-
-__all__ = ["GradientError", "numeric_gradient", "verify_grad"]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.grad.fit import fit_gradient
-from termgraph.grad.reverse import Backward, Refusal, can_move, contributions_of, cuts, data_of, refusal_of
+from termgraph.grad.reverse import Backward, can_move, contributions_of, cuts, data_of, refusal_of
 from termgraph.grad.table import pullbacks, pushforwards
 from termgraph.grad.user_defined import results_of, user_pushforward
 from termgraph.terms.build import filled_like, summed
@@ -128,9 +128,6 @@ def _twice_reversed(t: Term, tangents: Sequence[Any], several: bool, read: Colle
     clean = iter(substitute(there, {u: y for u, y in zip(cotangents, results) if u.op is INPUT}))
     out = [None if g is None else next(clean) for g in found]
     return out if several else out[0]
-
-
-__all__ = ["Refusal", "tangents_of"]
 
 
 def body_tangents(t: Term, tangents: Sequence[Any]) -> list[Any]:

@@ -130,6 +130,3 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     found, result_form = flatten(fun(*unflatten(form, values), **kwargs))
     types = [as_tensor(v).type for _, v in found]
     return types[0] if result_form is LEAF else unflatten(result_form, types)
-
-
-__all__ = ["eval_shape", "jvp", "linearize", "vjp"]

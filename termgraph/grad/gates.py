@@ -116,6 +116,3 @@ def _is_zero(t: AnyTerm) -> bool:
     if t.op is alloc:
         t = t.args[0]
     return isinstance(t, Const) and t.type.ndim == 0 and not t.value
-
-
-__all__ = ["Arrived", "Gate", "Gates", "whole"]

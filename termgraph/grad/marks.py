@@ -55,8 +55,3 @@ def consider_constant(x: TensorLike) -> TensorVariable:
 def undefined_grad(x: TensorLike) -> TensorVariable:
     """x, whose gradient is declared undefined: asking for it is an error."""
     return ops.undefined_grad(as_tensor(x))
-
-
-__all__ = [
-    "consider_constant", "disconnected_grad", "grad_clip", "grad_reverse", "grad_scale", "undefined_grad", "zero_grad",
-]  # fmt: skip

@@ -24,7 +24,8 @@ from termgraph.grad.api import (
     zero_like,
 )
 from termgraph.grad.explain import disconnected_text, label, refusal_text
-from termgraph.grad.forward import Refusal, tangents_of
+from termgraph.grad.forward import tangents_of
+from termgraph.grad.reverse import Refusal
 from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import TensorVariable, Variable

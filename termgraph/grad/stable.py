@@ -83,6 +83,3 @@ def stable_graph(order: Sequence[AnyTerm], kept: Collection[AnyTerm]) -> dict[An
         return {}
     whole = dict(zip(new, substitute(list(new.values()), inside)))
     return {t: form for t, form in whole.items() if form is not t}
-
-
-__all__ = ["backward", "stable_graph"]

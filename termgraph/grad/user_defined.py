@@ -161,6 +161,3 @@ def _term(what: str, value: TensorVariable) -> AnyTerm:
     if not isinstance(value, Variable):
         value = as_tensor(value)
     return value.term
-
-
-__all__ = ["grad_not_implemented", "grad_undefined", "user_pullback", "user_pushforward"]

@@ -73,6 +73,3 @@ def _replaced(args: Sequence[Any], chosen: Iterable[int], new: Sequence[Any]) ->
     """The arguments with the chosen ones replaced."""
     instead = dict(zip(chosen, new))
     return [instead.get(i, a) for i, a in enumerate(args)]
-
-
-__all__ = ["value_and_grad"]

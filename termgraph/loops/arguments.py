@@ -162,6 +162,3 @@ def check_name(name: str | None, truncate_gradient: Any) -> None:
         raise TypeError(f"scan: truncate_gradient must be an integer (-1: all steps), got {truncate_gradient!r}")
     if int(truncate_gradient) < -1 or int(truncate_gradient) == 0:
         raise ValueError(f"scan: truncate_gradient must be positive, or -1 for all steps, got {truncate_gradient}")
-
-
-__all__ = ["OutputInfo", "SequenceInfo", "check_name", "checked_taps", "output_infos", "sequence_infos"]

@@ -167,6 +167,3 @@ def _general_text(changed: Sequence[Carry], function: Callable[..., Any], err: E
     lines.append(f"  ({err})")
     lines.append("  Start from a value that has the final lengths already, for instance T.zeros(...) of that shape.")
     return "\n".join(lines)
-
-
-__all__ = ["Carry", "carry_text", "differences", "function_text", "merged", "settle_types"]

@@ -106,6 +106,3 @@ class Places:
                     table[t] = (name or v.name, site or v.site)
             self._table = table
         return self._table
-
-
-__all__ = ["Places", "Traced", "close", "walk"]

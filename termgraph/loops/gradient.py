@@ -317,5 +317,3 @@ def pushforward_terms(t: AnyTerm, tangents: Sequence[Any]) -> list[Any]:
 
 Loop.pullback_terms = staticmethod(pullback_terms)  # type: ignore[attr-defined]
 Loop.pushforward_terms = staticmethod(pushforward_terms)  # type: ignore[attr-defined]
-
-__all__ = ["pullback_terms", "pushforward_terms"]

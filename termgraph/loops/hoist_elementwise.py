@@ -151,6 +151,3 @@ def _aligned(a: AnyTerm, ndim: int) -> AnyTerm:
     if own == ndim:
         return a
     return mk1(dimshuffle.bind(order=(0, *["x"] * (ndim - own), *range(1, own + 1))), a)
-
-
-__all__ = ["costly_before", "elementwise_after"]

@@ -184,6 +184,3 @@ def _flat(x: AnyTerm) -> AnyTerm:
     if x.type.ndim == 2:
         return x
     return mk(reshape, (x, mk(mul, (length(x, 0), length(x, 1))), length(x, 2)))
-
-
-__all__ = ["products_after", "products_before", "read_rows"]

@@ -73,6 +73,3 @@ def _matched(a: TensorVariable, b: TensorVariable, i: int) -> tuple[Any, Any]:
 
 def _variable(value: TensorVariable) -> Any:
     return value if isinstance(value, Variable) else as_tensor(value)
-
-
-__all__ = ["ifelse"]

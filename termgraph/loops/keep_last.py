@@ -162,6 +162,3 @@ def _renumbered(t: AnyTerm, row: Any) -> Any:
     if isinstance(first, int):
         first = _from_end(t, t.args[0])
     return mk(subtensor.bind(index=(first, *rest)), (row, *t.args[1:]))
-
-
-__all__ = ["last_step", "last_steps"]

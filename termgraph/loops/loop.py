@@ -115,6 +115,3 @@ def _parts(body: Callable, returned: Any, carries: Sequence[Carry], form: Any) -
         )
     ys, y_form = flatten(returned[1])
     return [v for _, v in new], [v if isinstance(v, Variable) else as_tensor(v) for _, v in ys], y_form, stop
-
-
-__all__ = ["loop"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.ops.loop import Parts, inherit_places, loop, make_loop, projections
+from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
 from termgraph.terms.term import Arg, mk
 from termgraph.terms.traverse import children_first, substitute
 
@@ -120,6 +120,3 @@ def change_loops(roots: Sequence[Any], change: Change) -> tuple[list[Any], int]:
         return new
 
     return rebuild_moved(roots, visit), count
-
-
-__all__ = ["Change", "LoopView", "change_loops", "inherit_places", "loops_of", "used_results"]

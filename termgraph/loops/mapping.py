@@ -133,6 +133,3 @@ def _checked(found: Any, results: list | None, around: int = 0) -> Any:
             f"{', '.join(str(v.ndim - around) for v in outs)} dimensions"
         )
     return unflatten(form, outs)
-
-
-__all__ = ["apply_along_axis", "vectorize"]

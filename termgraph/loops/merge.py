@@ -99,6 +99,3 @@ def substitute_all(roots: Sequence[Any], replace: dict[Any, Any]) -> list[Any]:
         return t if all(x is y for x, y in zip(args, t.args)) else mk(t.op, args)
 
     return rebuild_moved(roots, visit)
-
-
-__all__ = ["merge"]

@@ -74,5 +74,3 @@ def run_passes(roots: Sequence[Any], passes: Sequence[Any]) -> tuple[list[Any], 
 
 for _order, (_name, _run, _tags) in enumerate(PASSES):
     db.register_pass(_name, _run, "scan", *_tags, order=float(_order), overwrite=True)
-
-__all__ = ["PASSES", "PassTrace", "run_passes"]

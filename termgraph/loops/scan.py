@@ -207,6 +207,3 @@ def _refuse_unlisted(traced: Traced, given: Sequence[Variable]) -> None:
             f"scan(strict=True): the step function uses variables that are not in non_sequences: {shown}. Add them to "
             "non_sequences (and to the step's arguments), or pass strict=False"
         )
-
-
-__all__ = ["Scanned", "run_scan", "scan", "variables_in"]

@@ -178,6 +178,3 @@ def _chunk_length(n: TensorLike, asked: Any) -> Any:
     if isinstance(asked, bool) or not hasattr(asked, "__index__") or int(asked) < 1:
         raise ValueError(f"save_every_N must be a positive integer or 'sqrt', got {asked!r}")
     return as_tensor(int(asked))
-
-
-__all__ = ["foldl", "foldr", "map", "reduce", "scan_checkpoints"]

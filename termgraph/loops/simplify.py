@@ -197,6 +197,3 @@ def _unrolled(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
             stack.append(mk1(dimshuffle.bind(order=("x", *range(y.type.ndim))), y))
     ys = [s[0] if n == 1 else mk(join.bind(axis=0), tuple(s)) for s in stacks]
     return [*values, *ys]
-
-
-__all__ = ["clean", "hoist", "unroll"]

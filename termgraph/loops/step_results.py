@@ -76,6 +76,3 @@ def _outputs(fn: Callable, outputs: Sequence | TensorVariable) -> list[Any]:
         except TypeError as err:
             raise TypeError(f"scan: output {i} of {function_text(fn)}: {err}. The step may return {FORMS}") from None
     return values
-
-
-__all__ = ["sort_returned"]

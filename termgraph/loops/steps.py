@@ -107,6 +107,3 @@ def rows_of(x: Variable) -> TensorVariable:
     """The number of rows: a constant where the type knows it."""
     n = x.type.shape[0]
     return as_tensor(np.int64(n)) if n is not None else shape_i(x, axis=0)
-
-
-__all__ = ["Until", "call_step", "common_length", "rows_of", "scalar_condition", "shortest", "steps_variable", "until"]

@@ -95,6 +95,3 @@ def _lengths_given(t: AnyTerm, family: Op) -> Iterator[Any]:
             parts = entry if isinstance(entry, tuple) else (entry,)
             operands = [next(given) for part in parts if part == "?"]
             yield from operands if isinstance(entry, tuple) else ()
-
-
-__all__ = ["growing", "varying"]

@@ -465,6 +465,3 @@ def _shape(shape: Sequence[Poly]) -> str:
 
 def _tree_sizes(nodes: list[Node]) -> dict[str, int]:
     return {"nodes": len(list(walk(nodes))), "kernels": len(nodes)}
-
-
-__all__ = ["LOWERING", "Lowered", "Planned", "Region", "Scheduled", "Target", "lower", "plan"]

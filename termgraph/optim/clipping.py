@@ -70,6 +70,3 @@ def _squares(g: TensorVariable) -> TensorVariable:
 def _shorter(norm: TensorVariable, bound: float) -> TensorVariable:
     """The factor that brings a vector of this norm to the bound; 1 if it is short enough, or all zeros."""
     return bound / T.maximum(norm, bound)
-
-
-__all__ = ["clip", "clip_by_global_norm", "clip_by_norm", "global_norm"]

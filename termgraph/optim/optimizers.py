@@ -238,18 +238,3 @@ def lion(learning_rate: Rate = 1e-4, beta1: float = 0.9, beta2: float = 0.99, we
 
     decay = [add_decayed_weights(weight_decay)] if weight_decay else []
     return _named("lion", elementwise("sign_of_mean", change), *decay, scale_by_learning_rate(learning_rate))
-
-
-__all__ = [
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adamax",
-    "adamw",
-    "lion",
-    "momentum",
-    "nadam",
-    "nesterov",
-    "rmsprop",
-    "sgd",
-]

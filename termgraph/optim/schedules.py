@@ -102,14 +102,3 @@ def piecewise_constant(start: float, factors: Mapping[int, float]) -> Schedule:
         return rate
 
     return schedule
-
-
-__all__ = [
-    "Schedule",
-    "cosine_decay",
-    "exponential_decay",
-    "linear",
-    "piecewise_constant",
-    "polynomial",
-    "warmup_cosine_decay",
-]

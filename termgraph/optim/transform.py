@@ -190,17 +190,3 @@ def add_decayed_weights(decay: float) -> Transform:
     <optimizer add_decayed_weights>
     """
     return elementwise("add_decayed_weights", lambda g, p, state: g + decay * p)
-
-
-__all__ = [
-    "Directions",
-    "Rate",
-    "State",
-    "Transform",
-    "add_decayed_weights",
-    "chain",
-    "elementwise",
-    "rate_of",
-    "scale",
-    "scale_by_learning_rate",
-]

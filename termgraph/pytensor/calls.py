@@ -95,6 +95,3 @@ def called(c: Conversion, node: Apply, *xs: TensorVariable) -> list[Any]:
             )
     made = CalledOp(node)(*[x for v, x in zip(node.inputs, xs) if not is_constant(v)], return_list=True)
     return list(made)
-
-
-__all__ = ["CALLED_BY_DESIGN", "CalledOp", "called"]

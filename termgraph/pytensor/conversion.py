@@ -220,9 +220,3 @@ def cast(x: Any, dtype: str) -> Any:
 def out_type(node: Apply, i: int = 0) -> Any:
     """The type of an output, as PyTensor says it."""
     return node.outputs[i].type
-
-
-__all__ = [
-    "ANYTHING", "CONVERTERS", "OPAQUE", "BridgeError", "Conversion", "cast", "constant_value", "converts", "fitting",
-    "is_array", "is_constant", "kind_of", "known_value", "out_type", "row_of", "unread", "variable_for",
-]  # fmt: skip

@@ -147,6 +147,3 @@ def scalar_loop(c: Conversion, loop: Any, xs: list[Any]) -> Any:
 @converts("ScalarOp Composite", reads="fgraph")
 def _scalar(c: Conversion, node: Apply, *xs: TensorVariable) -> Any:
     return elementwise(c, node, node.op, xs)
-
-
-__all__ = ["ARITHMETIC", "AS_THEY_ARE", "BITS", "COMPARISONS", "elementwise", "filled", "scalar"]

@@ -189,6 +189,3 @@ def rewrite(given: Any, *query: str) -> Any:
     """
     names: dict = {}
     return to_pytensor(tg.rewrite(from_pytensor(given, names), *query), names)
-
-
-__all__ = ["OUTWARD", "SAME", "from_pytensor", "rewrite", "to_pytensor"]

@@ -178,6 +178,3 @@ def _mapped(c: Conversion, row: Callable, core: Op, depth: int, xs: list[Any]) -
 
     made = tg.vmap(one, in_axes=tuple([None if s else 0 for s in shared]))(*rest)
     return NotImplemented if impossible else made
-
-
-__all__ = ["BATCHED"]

@@ -132,6 +132,3 @@ def _let_the_flag_name_them() -> None:
     accept = getattr(flag, "_apply", None)
     if accept is not None:
         flag._apply = lambda value: value if value in tuple(MODES) else accept(value)
-
-
-__all__ = ["MODES", "TermgraphLinker", "install"]

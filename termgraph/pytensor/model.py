@@ -92,6 +92,3 @@ def logp_and_grad(model: Any, mode: str | Mode | None = "FAST_RUN", strict: bool
     `pm.sample(step=pm.NUTS(logp_dlogp_func=f))`.
     """
     return LogpAndGrad(model, mode, strict)
-
-
-__all__ = ["LogpAndGrad", "logp_and_grad"]

@@ -14,9 +14,9 @@ from typing import Any
 from unification import Var
 
 from termgraph import _rulelib
-from termgraph.rules.defined import DEFINED, define, forget
+from termgraph.rules.defined import DEFINED, define
 from termgraph.rules.definition import Rule, finish
-from termgraph.rules.kinds import Kind, SegVar, param, seg
+from termgraph.rules.kinds import Kind, SegVar, seg
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.errors import RuleError
 
@@ -151,6 +151,3 @@ def collecting_errors(replacing: bool = False) -> Iterator[list[RuleError]]:
         yield _local.errors
     finally:
         _local.errors, _local.replacing = before
-
-
-__all__ = ["DEFINED", "RuleTable", "collecting_errors", "forget", "param", "ruleset"]

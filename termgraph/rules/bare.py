@@ -92,6 +92,3 @@ def _name(function: Any) -> str:
 
 
 _SPOKEN = {"ldisj_seq": "any_of", "lconj_seq": "all_of"}  # what conde and lall are made of
-
-
-__all__ = ["BareGoal", "as_call"]

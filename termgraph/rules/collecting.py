@@ -248,5 +248,3 @@ def many(op: Op, operands: list[Any]) -> AnyTerm:
 
 
 collected_sum.counts_clients = True
-
-__all__ = ["WIDEST", "collected_sum", "many"]

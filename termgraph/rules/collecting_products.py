@@ -265,5 +265,3 @@ def _in_written_order(factors: list[Any], written: AnyTerm) -> list[Any]:
 
 
 collected_product.counts_clients = True
-
-__all__ = ["collected_product"]

@@ -106,5 +106,3 @@ Zeros = Guard("Zeros", _is_zeros, doc="An array of zeros, with dimensions.")
 Unit = Guard("Unit", _is_unit, doc="A unit matrix.")
 
 GUARDS.update({g.name: g for g in (Whole, Even, Odd, Count, Zero, Zeros, Unit)})
-
-__all__ = ["Count", "Even", "Odd", "Unit", "Whole", "Zero", "Zeros", "ascending", "below_zero", "exceeds"]

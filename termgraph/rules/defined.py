@@ -38,6 +38,3 @@ def count_as_library(before: int) -> None:
     """All changes since there were `before` of others are those that loading the library made."""
     global _of_library
     _of_library += changes() - before
-
-
-__all__ = ["DEFINED", "changes", "count_as_library", "define", "forget"]

@@ -52,6 +52,3 @@ def _as_variables(value: object) -> Any:
 
 def _as_terms(value: object) -> Any:
     return tuple([_as_terms(v) for v in value]) if isinstance(value, (list, tuple)) else getattr(value, "term", value)
-
-
-__all__ = ["Formula", "formula"]

@@ -132,6 +132,3 @@ def named_rules(image: Image) -> Sequence[Named]:
     """The names and places of the rules of an image."""
     folder = str(_rulelib.folder())
     return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]
-
-
-__all__ = ["Image", "Named", "image_from", "make_image", "named_rules", "piece_of", "read_image", "write_image"]

@@ -265,9 +265,3 @@ def fills(x: AnyTerm, y: AnyTerm, i: Index) -> bool:
 def disjoint(x: AnyTerm, i: Index, j: Index) -> bool:
     """Two static indices share no element, whatever the length."""
     return any(is_static(e) and is_static(f) and not may_touch(e, f, n) for e, f, n in zip(i, j, x.type.shape))
-
-
-__all__ = [
-    "at", "before_order", "composed", "cut_along", "disjoint", "fills", "gathered_length", "indexed_length", "item_at",
-    "items_at", "joined_index", "lengths_at", "of_columns", "of_rows", "of_scalars", "of_value", "order_after", "plain",
-]  # fmt: skip

@@ -389,8 +389,3 @@ _COPYING = frozenset((  # these take the numbers of their operands, or bits of t
 _COMPARISONS = frozenset((ew.lt, ew.le, ew.gt, ew.ge, ew.eq, ew.neq))
 
 COMPUTED = tuple(_RULES)  # the operators whose results have ranges of their own
-
-__all__ = [
-    "COMPUTED", "LONGEST", "Range", "decides", "known_ranges", "limits", "may_tell", "product", "range_of", "raw_range",
-    "stays_within", "tells", "within",
-]  # fmt: skip

@@ -83,5 +83,3 @@ def below(pattern: PatternTerm) -> frozenset[Any]:
 
 
 _MAY_BE_SPELLED = frozenset(ARITHMETIC)  # staging writes sums and products in other ways
-
-__all__ = ["LazyActivation", "below", "families", "named"]

@@ -153,9 +153,3 @@ def spreads_further(x: AnyTerm, ms: Terms, ns: Terms) -> bool:
     """Broadcasting `x` to the lengths `ns` is the same as first to `ms`, then to `ns`."""
     tail = ns[len(ns) - len(ms) :]
     return all(m is n or is_one(m) for m, n in zip(ms, tail))
-
-
-__all__ = [
-    "as_scalar", "has_length", "has_lengths", "is_one", "known_length", "number", "ones_only", "reorder", "repeats",
-    "repetitions", "same_total", "spreads_further", "total_length", "unrepeated",
-]  # fmt: skip

@@ -317,5 +317,3 @@ def _declared(t: Any) -> int:
 
 
 _SMALL = 1 << 12
-
-__all__ = ["divisor_of", "not_above"]

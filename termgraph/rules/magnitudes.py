@@ -138,6 +138,3 @@ def _inputs(t: Any) -> tuple[set[int] | None, bool]:
         elif u.op is not CONST:
             found.add(id(u))
     return found, exponential
-
-
-__all__ = ["far", "keeps_digits", "keeps_range", "worth_moving"]

@@ -93,5 +93,3 @@ def opposite(k: AnyTerm) -> Any:
 
 for _part in (shift_of, mask_of, reciprocal_of, opposite):
     _part.worth = _is_const
-
-__all__ = ["SMALL", "after_mask", "mask_of", "number_of", "opposite", "reciprocal_of", "shift_of", "two_to"]

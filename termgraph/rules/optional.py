@@ -130,5 +130,3 @@ ZERO, ONE = Lit(0), Lit(1)
 _TIDIED = {
     ew.add: _sum, ew.sub: _difference, ew.mul: _product, ew.true_div: _quotient, ew.neg: _negative,
 }  # fmt: skip
-
-__all__ = ["LeftOut", "may_be_missing", "parts_left_out"]

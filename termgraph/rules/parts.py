@@ -207,9 +207,3 @@ def with_parts(lhs: PatternTerm, rhs: PatternTerm, goals: tuple[Any, ...]) -> tu
         out.append(g)
     compute(free_variables(rhs))
     return tuple(out)
-
-
-__all__ = [
-    "Part", "after", "backwards", "each", "kept", "last_swapped", "length", "lengths", "merged", "minus",
-    "nothing_for", "part_of", "put_back", "transposed", "turned", "undone", "unmoved", "with_parts", "zeros_like",
-]  # fmt: skip

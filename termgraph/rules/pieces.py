@@ -113,6 +113,3 @@ def read_content(path: str, key: bytes) -> tuple[Any, Shelf] | None:
         raise Damaged("its checksum does not fit")
     value, size = marshal.loads(content)
     return value, Shelf(content[len(content) - size :])
-
-
-__all__ = ["COMMON", "REWRITING", "Context", "Damaged", "Piece", "Shelf", "Span", "read_content", "write_content"]

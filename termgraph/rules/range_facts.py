@@ -41,6 +41,3 @@ def divides(d: AnyTerm, i: AnyTerm) -> bool:
 def leaves_rest(d: AnyTerm, c: AnyTerm) -> bool:
     """The number `d` is no multiple of the number `c`."""
     return isinstance(d, Const) and isinstance(c, Const) and bool(c.scalar) and int(d.scalar) % int(c.scalar) != 0
-
-
-__all__ = ["apart", "at_most", "below", "divides", "leaves_rest"]

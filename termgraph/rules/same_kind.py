@@ -140,6 +140,3 @@ def _result(op: Op, kinds: str) -> str:
     if found == _UNDEFINED:
         raise _Undefined
     return found
-
-
-__all__ = ["WORDS", "different_kinds"]

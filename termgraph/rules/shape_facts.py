@@ -217,10 +217,3 @@ def _increasing(version: int) -> frozenset[Any]:
 def increasing(f: Op) -> bool:
     """An operator declared to be monotone, in direction 1."""
     return f in increasing_ops()
-
-
-__all__ = [
-    "along_one", "cheaper_left", "cheaper_right", "constant_along", "count_along", "increasing", "increasing_ops",
-    "kept_as_bound", "only_ones", "reduced_rank", "reduces", "same_length", "single", "spreads", "square",
-    "stored", "takes", "unknown_along",
-]  # fmt: skip

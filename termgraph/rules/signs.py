@@ -70,6 +70,3 @@ def _sum(terms: list[Any]) -> Any:
     minus = [a.args[0] for a in terms if _is_negative(a)]
     over, under = ((mk(ew.add, tuple(part)) if len(part) > 1 else part[0]) if part else None for part in (plus, minus))
     return over if under is None else mk(ew.neg, (under,)) if over is None else mk(ew.sub, (over, under))
-
-
-__all__ = ["signs_of", "with_signs"]

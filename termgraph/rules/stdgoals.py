@@ -116,13 +116,3 @@ def _wraps_alike(t: AnyTerm) -> bool:
     return all(u.op.family.name in _RINGS and u.type.dtype == dtype for u in parts) and all(
         a.op is CONST or a.type.dtype == dtype for a in operands
     )
-
-
-__all__ = [
-    "dtype_of",
-    "evaluate",
-    "large",
-    "literals",
-    "ndim_of",
-    "within_limits",
-]

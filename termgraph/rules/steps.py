@@ -45,6 +45,3 @@ class Steps:
                         new = fit(new, t, r.name)
                     if new is not None and new is not t and new.type is t.type:
                         yield number, new
-
-
-__all__ = ["Steps"]

@@ -115,6 +115,3 @@ class StoredRuleSet(RuleSet):
     @cached_property
     def _plain(self) -> RuleSet:
         return RuleSet(self.rules, self.assume, self.name)
-
-
-__all__ = ["StoredRuleSet"]

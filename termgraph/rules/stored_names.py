@@ -100,6 +100,3 @@ def _function(module: str, attribute: str, part: str | None) -> Callable[..., An
     held = getattr(import_module(module), attribute)
     function: Callable[..., Any] = held if part is None else held.test if part == "test" else held.modes[part]
     return function
-
-
-__all__ = ["Nameless", "found", "named"]

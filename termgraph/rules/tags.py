@@ -23,6 +23,3 @@ def all_tags(tags: Iterable[str]) -> frozenset[str]:
     if given & SET_TAGS:
         return given
     return given.union(*[STAGE_SETS.get(t, ()) for t in given]) if given else given
-
-
-__all__ = ["SET_TAGS", "STAGE_SETS", "WORDS", "all_tags"]

@@ -444,9 +444,3 @@ positive.excluded_by += [negative, nonpositive]
 negative.excluded_by += [positive, nonnegative]
 nonnegative.excluded_by += [negative]
 nonpositive.excluded_by += [positive]
-
-__all__ = [
-    "FACTS", "UNKNOWN", "TermFact", "at_most_one", "diagonal", "finite", "integer", "knowledge_version",
-    "lower_triangular", "negative", "no_minus_zero", "no_overflow", "nonnegative", "nonpositive", "nonzero",
-    "orthogonal", "positive", "positive_definite", "real", "sorted_", "symmetric", "upper_triangular",
-]  # fmt: skip

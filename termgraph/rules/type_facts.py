@@ -143,8 +143,3 @@ for _fact in (
     needless, keeps_zeros,
 ):  # fmt: skip
     _fact.of_types = True
-
-__all__ = [
-    "agree", "each_once", "exact_in", "has_dtype", "holds_all", "is_difference", "keeps_zeros", "meet_in",
-    "needed_once", "needless", "of_integers", "rounds", "same_dtype", "same_rank", "same_shape", "same_type", "wraps",
-]  # fmt: skip

@@ -95,6 +95,3 @@ def kind_texts(call: GoalCall) -> tuple[str, str]:
     """A part and its kind, printed."""
     part, *other = map(pattern_text, call.args)
     return part, f"{other[0]}.dtype" if other else call.name
-
-
-__all__ = ["kind_texts", "refuse_kinds", "without_kinds"]

@@ -47,6 +47,3 @@ def refuse_too_many(a: TensorVariable, count: int, replace: bool) -> None:
         raise ValueError("choice: there is nothing to choose from")
     if not replace and count > n:
         raise ValueError(f"choice: {count} different elements of {n} were asked for; use replace=True")
-
-
-__all__ = ["refuse_too_many", "weights"]

@@ -48,6 +48,3 @@ def beginning(initial: TensorLike, found: TensorVariable, who: str) -> TensorVar
     if as_tensor(initial).ndim:
         raise ShapeError(f"{who}: initial must be a number, got {initial!r:.60}")
     return as_values(initial, found, f"{who}(initial=)")
-
-
-__all__ = ["beginning", "counted", "spread_mask", "within"]

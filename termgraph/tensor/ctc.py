@@ -103,6 +103,3 @@ def _log_chance(
     sequences = (chances[:, :, blank], of_labels, arange(length(chances, 0)))
     (between, on), _ = ABOVE["loop"]()(step, (between, on), sequences)
     return ew.logaddexp(between[rows, counts], concatenate([never, on], axis=1)[rows, counts])
-
-
-__all__ = ["ctc_loss"]

@@ -471,5 +471,3 @@ def _product(lengths: Sequence[Any]) -> Any:
 for _name, _draw in list(vars(Distributions).items()):
     if not _name.startswith("_"):
         setattr(Distributions, _name, named(_draw))
-
-__all__: list[str] = []

@@ -40,5 +40,3 @@ TOP = {
     "stop_gradient": "tg.disconnected_grad(x)",
     "while_loop": "tg.loop(body, carry, length=most), whose body also returns tg.until(condition)",
 }  # fmt: skip
-
-__all__ = ["FUNCTIONS", "METHODS", "TOP"]

@@ -194,9 +194,3 @@ def embedding(input: Any, weight: TensorLike) -> TensorVariable:
     if rows.type.kind not in "iu":
         raise TypeError(f"embedding: rows are named by integers, got {rows} of type {rows.type}")
     return as_tensor(weight)[rows]
-
-
-__all__ = [
-    "celu", "embedding", "group_norm", "hard_shrink", "instance_norm", "normalize", "pairwise_distance",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "soft_shrink", "tanh_shrink", "threshold",
-]  # fmt: skip

@@ -25,5 +25,3 @@ ShapeLike: TypeAlias = "int | Variable | np.ndarray[Any, Any] | Sequence[int | V
 BorderMode: TypeAlias = "str | int | Sequence[int | Sequence[int]]"
 # New values of shared variables, or what variables are replaced by: a dictionary or pairs.
 Pairs: TypeAlias = "Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None"
-
-__all__ = ["AxisLike", "BorderMode", "DTypeLike", "Operand", "Pairs", "ShapeLike", "TensorLike"]

@@ -302,9 +302,3 @@ def scaled_dot_product_attention(
     for mask in masks:
         scores = ew.switch(mask, scores, -math.inf) if mask.type.dtype == "bool" else scores + mask
     return matmul(softmax(scores, axis=-1), value)
-
-
-__all__ = [
-    "cosine_similarity", "cross_entropy", "glu", "hard_swish", "hard_tanh", "huber_loss", "kl_div", "l1_loss",
-    "layer_norm", "mish", "mse_loss", "rms_norm", "scaled_dot_product_attention", "smooth_l1_loss",
-]  # fmt: skip

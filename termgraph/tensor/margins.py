@@ -173,9 +173,3 @@ def multi_margin_loss(
     over = ew.maximum(margin - take_along_axis(x, label, -1) + x, 0)
     total = sum_over(over if p == 1 else ew.sqr(over), axis=-1, where=ew.logical_not(own))
     return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multi_margin_loss")
-
-
-__all__ = [
-    "cosine_embedding_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
-    "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
-]  # fmt: skip

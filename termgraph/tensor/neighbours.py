@@ -115,6 +115,3 @@ def neibs2images(
         return reshape(images, (batch, channels, rows, columns))
     whole = zeros((batch, channels, rows, columns), images.dtype)
     return set_subtensor(whole[:, :, : down * height, : across * width], images)
-
-
-__all__ = ["images2neibs", "neibs2images"]

@@ -72,6 +72,3 @@ def described(structure: Any) -> str:
             return f"[{inner}]"
         return f"({inner},)" if len(structure) == 1 else f"({inner})"
     return repr(structure)
-
-
-__all__ = ["LEAF", "described", "flatten", "in_order_of", "unflatten"]

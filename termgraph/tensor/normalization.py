@@ -182,8 +182,3 @@ def local_response_normalization(
     sums = sums[:, :channels].reshape([length(x, d) for d in range(x.ndim)])
     number = np.dtype(x.dtype).type if x.dtype != "bfloat16" else float
     return x * (sums * number(alpha) + number(k)) ** number(-beta)
-
-
-__all__ = [
-    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "local_response_normalization",
-]  # fmt: skip

@@ -120,6 +120,3 @@ def cond(x: TensorLike, p: TensorLike | None = None) -> TensorVariable:
         first, last = s[..., 0], s[..., -1]
         return ew.true_div(last, first) if p == -2 else ew.true_div(first, last)
     return ew.mul(norm(x, p, (-2, -1)), norm(ops.inv(x), p, (-2, -1)))
-
-
-__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]

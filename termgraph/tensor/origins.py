@@ -58,6 +58,3 @@ def _note_gradients(variables: Sequence[Variable], within: dict[Variable, bool])
             continue
         stack.pop()
         within[v] = v in _origins or any(within[u] for u in operands)
-
-
-__all__ = ["differentiated", "note_origins", "original_inputs"]

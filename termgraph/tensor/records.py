@@ -248,6 +248,3 @@ def tensor_kinds() -> list[Kind]:
         Kind("as_op", (FromFunctionOp,), _function_op, _read_function_op),
         Kind("random stream", (RandomStream,), _stream, _read_stream),
     ]
-
-
-__all__ = ["read_site", "tensor_kinds", "write_site"]

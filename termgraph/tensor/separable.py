@@ -81,6 +81,3 @@ def separable_conv3d(
         filter_dilation, num_channels,
     )  # fmt: skip
     return conv3d(each, pointwise_filters, filter_shape=pointwise_filter_shape, filter_flip=filter_flip)
-
-
-__all__ = ["causal_conv1d", "separable_conv2d", "separable_conv3d"]

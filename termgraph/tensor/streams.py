@@ -45,6 +45,3 @@ def _updates(t: AnyTerm, i: int, state: AnyTerm, new: AnyTerm) -> bool:
         return False
     k, inits = after.op.params["i"], Parts(inner.op, inner.args).inits
     return k < len(inits) and inits[k] is leaf and _updates(inner, k, state, new)
-
-
-__all__ = ["advanced", "loops_in"]

@@ -25,6 +25,3 @@ def expanded(rows: Any, indptr: Any) -> tuple[Any, Any, Any]:
     n = begins[-1]
     which = csm_majors(T.zeros((n,), INDEX), T.cast(begins, INDEX))
     return which, T.arange(n) + (starts - begins[:-1])[which], begins
-
-
-__all__ = ["expanded"]

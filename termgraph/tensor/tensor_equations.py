@@ -47,6 +47,3 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     of_x = lengths(a)[b.ndim :]
     rows = reshape(a, (-1, product(of_x)))
     return reshape(ops.solve(rows, dimshuffle(ravel(b), 0, "x"), assume_a="gen", on_error="raise"), of_x)
-
-
-__all__ = ["tensorinv", "tensorsolve"]

@@ -104,6 +104,3 @@ def _interpolated(x: TensorVariable, axis: int, ratio: Ratio) -> TensorVariable:
     weight = dimshuffle(cast(place - below * up, x.dtype) / np.asarray(up, x.dtype), *order)
     first, second = (take(x, ew.clip(i, 0, n - 1), axis=axis) for i in (below, below + 1))
     return first * (1 - weight) + second * weight
-
-
-__all__ = ["bilinear_upsampling", "frac_bilinear_upsampling"]

@@ -91,6 +91,3 @@ def _text(value: object, where: AnyTerm | Op) -> str:
         return f"op:{_op_text(value)}"
     kind = "a type written in Python" if isinstance(value, Type) else f"a {type(value).__name__}"
     raise NoName(f"a parameter of {where!r:.40} is {kind}")
-
-
-__all__ = ["NoName", "graph_digest"]

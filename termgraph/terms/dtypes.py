@@ -159,23 +159,3 @@ def _bound(dtype: np.dtype, name: str, truth: bool, infinity: float) -> Any:
     if kind in "iu":
         return getattr(np.iinfo(dtype), name)
     return truth if kind == "b" else complex(infinity, infinity) if kind == "c" else infinity
-
-
-__all__ = [
-    "BFLOAT16_TYPESTR",
-    "COMPLEX",
-    "DTYPES",
-    "FLOATS",
-    "HALVES",
-    "can_cast",
-    "dtype_text",
-    "finfo",
-    "highest",
-    "is_bfloat16",
-    "kind_of",
-    "lowest",
-    "numpy_dtype",
-    "promote",
-    "working_dtype",
-    "working_name",
-]

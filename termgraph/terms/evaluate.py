@@ -148,6 +148,3 @@ def _conform_one(t: Term, value: np.ndarray, type_: Type) -> np.ndarray:
         if want is not None and want != got:
             raise ShapeError(f"{t.op} promises length {want} in dimension {axis}, its value has shape {array.shape}")
     return array
-
-
-__all__ = ["apply_meaning", "check_arguments", "check_broadcast", "evaluate"]

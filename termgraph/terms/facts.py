@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from unification import var
-
 from termgraph._lazy import lazy
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op
@@ -155,11 +153,3 @@ def declare_from_table(op: Op) -> None:
     if op.kind == "elementwise":
         elementwise.add(op)
     _own += _version - before
-
-
-__all__ = [
-    "FACTS", "OpRelation", "absorbing", "associative", "changed", "circular", "commutative", "complement",
-    "declare_from_table", "declared", "distributes", "dual", "elementwise", "even", "fact", "idempotent", "identity",
-    "injective", "inverse", "left_identity", "monotone", "odd", "projection", "reduction", "right_identity", "swapped",
-    "users_begin", "var", "version",
-]  # fmt: skip

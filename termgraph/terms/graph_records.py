@@ -288,6 +288,3 @@ def graph_kinds() -> list[Kind]:
         Kind("const", (Const,), _const, _read_const),
         Kind("sparse", (), _sparse, _read_sparse, suits=is_sparse_value),
     ]
-
-
-__all__ = ["TERMS", "check_arguments", "graph_kinds", "library_names"]

@@ -35,6 +35,3 @@ def _eager(order: Sequence[Any], roots: Sequence[Any]) -> set[Any]:
         if t in eager:
             eager.update(t.args[:1] if getattr(t.op, "lazy", False) else t.args)
     return eager
-
-
-__all__ = ["outer_terms"]

@@ -223,6 +223,3 @@ class Lit:
 def all_leaves() -> list[Any]:
     """The leaves that are interned."""
     return [*_INPUTS.values(), *_ARGS.values(), *_CONSTS.values()]
-
-
-__all__ = ["EMPTY", "Arg", "Const", "Input", "Leaf", "Lit", "all_leaves"]

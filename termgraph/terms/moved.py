@@ -39,6 +39,3 @@ def rebuild_moved(roots: Sequence[Any], change: Callable[[Any, tuple[Any, ...]],
         return new
 
     return rebuild(roots, noted)
-
-
-__all__ = ["moved_from", "note_moved", "rebuild_moved"]

@@ -125,6 +125,3 @@ def _number(of: str, content: str) -> Any:
 
 def _bytes(content: bytes) -> str:
     return base64.b64encode(content).decode()
-
-
-__all__ = ["from_plain", "to_plain"]

@@ -280,6 +280,3 @@ def plain_kinds() -> list[Kind]:
         Kind("dtype", (np.dtype,), _dtype, read_dtype),
         Kind("named", (type, type(plain_kinds)), _named, read_named),
     ]
-
-
-__all__ = ["BadRecord", "Kind", "Reader", "Writer", "plain_kinds", "read_dtype", "read_named"]

@@ -99,4 +99,3 @@ def _register() -> None:
 
 
 _register()
-__all__ = ["ILL_TYPED", "IllTyped", "Var"]

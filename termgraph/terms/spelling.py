@@ -45,6 +45,3 @@ def spelling(text: Spelling | str | None) -> Spelling | None:
     if not isinstance(text, str):
         return text
     return Spelling(f=text) if text.isidentifier() else Spelling(iuf="{narrow}" + text)
-
-
-__all__ = ["Spelling", "spelling"]

@@ -60,6 +60,3 @@ def _scene(scene: Scene, texts: Texts, inside: bool) -> dict[str, Any]:
         "outlets": scene.outlets,
         "edges": edges,
     }
-
-
-__all__ = ["PER_CHARACTER", "graph_data", "width_of"]

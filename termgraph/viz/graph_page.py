@@ -82,6 +82,3 @@ def _key(scenes: Scenes) -> str:
 def _stages(obj: object) -> str:
     table = stages_table(obj)
     return f"<details><summary>how it was compiled</summary>{table}</details>" if table else ""
-
-
-__all__ = ["HEAT", "d3viz", "graph_page"]

@@ -201,6 +201,3 @@ def _children_first(outputs: Sequence[Variable], stops: Any) -> list[Apply]:
         needs = [v.owner for v in node.inputs if v.owner is not None and v.term not in stops]
         stack += [(need, False) for need in needs if need not in order]
     return list(order)
-
-
-__all__ = ["Group", "branches", "kernels_of", "op_label", "short"]

@@ -73,6 +73,3 @@ class RuleHistory:
         self.made, self.made_inside = MadeBy(self.records), MadeBy(self.records)
         for trace in getattr(getattr(getattr(obj, "maker", None), "work", None), "traces", ()):
             (self.made if trace.body is None else self.made_inside).add(trace)
-
-
-__all__ = ["Applied", "MadeBy", "RuleHistory", "short_place"]

@@ -278,6 +278,3 @@ def _name(name: str) -> Pieces:
 
 def _escaped(text: str) -> str:
     return "".join(_SPECIAL.get(c, c) for c in text)
-
-
-__all__ = ["latex"]

@@ -66,6 +66,3 @@ def _called(op: Op, node: Apply) -> tuple[list[tuple[str, Variable]], list[tuple
 
 def _argument(leaf: AnyTerm, name: str | None) -> str:
     return f"{name} {leaf!r}" if name else repr(leaf)
-
-
-__all__ = ["HAVE_GRAPHS", "body_of", "inner_graph"]

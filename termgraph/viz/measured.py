@@ -88,6 +88,3 @@ def stages_table(obj: object) -> str:
     rows = [(r.seconds / whole, r.stage, f"{1e3 * r.seconds:.3f}", *size, r.note) for r, size in zip(stages, sizes)]
     head = ("", "stage", "ms", "nodes", "kernels", "bytes", "")
     return f"<section class='stages'><h2>how it was compiled</h2>{html_table(head, rows)}</section>"
-
-
-__all__ = ["Measured", "measured"]

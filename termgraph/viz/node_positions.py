@@ -127,6 +127,3 @@ def _pack(row: list[int], widths: Sequence[float], x: list[float], wanted: dict[
 
 def _start(block: tuple[list[int], float, float]) -> float:
     return block[2] / len(block[0])
-
-
-__all__ = ["layered", "routed"]

@@ -57,6 +57,3 @@ def _heading(obj: Any) -> str:
     kind = f": {obj.type}" if getattr(obj, "type", None) is not None else ""
     name = f"{obj.name} = " if isinstance(obj, Variable) and obj.name and obj.owner else ""
     return f"{name}{pp(obj, limit=200)}{kind}"
-
-
-__all__ = ["html", "latex", "svg"]

@@ -50,6 +50,3 @@ def as_json(data: Any) -> str:
 
 def _asset(name: str) -> str:
     return files("termgraph.viz").joinpath(name).read_text(encoding="utf-8")
-
-
-__all__ = ["Page", "as_json", "framed", "page", "written"]

@@ -205,6 +205,3 @@ def _box(k: int, node: Node, width: float, x: float, y: float) -> str:
         f'rx="{13 if node.kind == "operator" else 5}" fill="{_fill(node)}" stroke="#555555"{dashes}/>'
         f'<text text-anchor="middle" y="4">{escape(node.label)}</text></g>'
     )
-
-
-__all__ = ["pydotprint", "to_dot", "to_svg"]

@@ -81,6 +81,3 @@ def _instructions(known: Any) -> list[dict[str, Any]]:
         )
         for r in rows
     ]
-
-
-__all__ = ["profile"]

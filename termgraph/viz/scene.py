@@ -253,6 +253,3 @@ def _role(node: Apply, i: int) -> str:
         return "view"
     family = getattr(node.op, "family", None)
     return "view" if i == 0 and getattr(family, "name", "") in VIEWS else ""
-
-
-__all__ = ["Edge", "Node", "Scene", "Scenes", "scenes_of"]

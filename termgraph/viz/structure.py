@@ -73,6 +73,3 @@ def _in_drawing_order(scene: Scene) -> Scene:
     scene.nodes = [scene.nodes[k] for k in order]
     scene.edges = [e._replace(start=place[e.start], end=place[e.end]) for e in scene.edges]
     return scene
-
-
-__all__ = ["structure_of"]

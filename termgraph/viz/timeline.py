@@ -50,6 +50,3 @@ def timeline(traced: Function, outfile: str | Path = "rewrites.html", prove: flo
     count = sum(len(stage["steps"]) for stage in data["stages"])
     title = f"{count} rewrite{'s' * (count != 1)}"
     return written(outfile, page(title, _BODY.format(title=title), "timeline", ("timeline_graph", "timeline"), data))
-
-
-__all__ = ["timeline"]

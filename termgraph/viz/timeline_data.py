@@ -147,6 +147,3 @@ def _line(where: str) -> str:
     """The source text of a rule."""
     path, _, line = where.rpartition(":")
     return linecache.getline(path, int(line)).strip() if line.isdigit() else ""
-
-
-__all__ = ["timeline_data"]

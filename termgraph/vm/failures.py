@@ -143,6 +143,3 @@ def reworded(error: Exception, text: str) -> Exception:
         error.add_note(text)
     error._termgraph_explained = True  # type: ignore[attr-defined]
     return error
-
-
-__all__ = ["explain", "failure_text", "reworded", "shown"]

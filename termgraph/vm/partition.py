@@ -94,6 +94,3 @@ def _part(
     known = {*made, *program.constants}
     read = [s for i in members for s in (*instructions[i].inputs, *given.get(i, ())) if s not in known]
     return Part(place, alone, tuple(members), tuple(dict.fromkeys(read)), tuple([s for s in made if s in wanted]))
-
-
-__all__ = ["Part", "Refusal", "accepted", "divided"]

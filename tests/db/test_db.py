@@ -7,7 +7,7 @@ import pytest
 
 import termgraph.tensor as T
 from termgraph import db
-from termgraph.rules import authoring, rule, ruleset
+from termgraph.rules import defined, rule, ruleset
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.ops.elementwise import add, exp, log, log1p, mul, neg, sin, softplus, true_div
 
@@ -17,10 +17,10 @@ x, y = T.dmatrix("x").term, T.dmatrix("y").term
 @pytest.fixture(autouse=True)
 def own_rules():
     db.all_rules()
-    before = dict(authoring.DEFINED)
+    before = dict(defined.DEFINED)
     yield
-    authoring.forget(set(authoring.DEFINED) - set(before))
-    authoring.DEFINED.update(before)
+    defined.forget(set(defined.DEFINED) - set(before))
+    defined.DEFINED.update(before)
 
 
 def test_queries_select_by_tags_names_and_topics():

@@ -8,7 +8,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import cli, db
-from termgraph.rules import authoring
+from termgraph.rules import defined
 from termgraph.rules.discovery.algebra import Arithmetic
 from termgraph.rules.discovery.generalise import chosen_assumptions, oriented
 from termgraph.rules.discovery.known import Known
@@ -68,7 +68,7 @@ def test_the_text_is_a_rule_file_that_says_the_same(hyperbolic, tmp_path):
         assert sorted(db.find_rule(n).before for n in names) == sorted(r.before for r in hyperbolic)
         assert sorted(db.find_rule(n).assumes for n in names) == sorted(r.assumes for r in hyperbolic)
     finally:
-        authoring.forget(names)
+        defined.forget(names)
 
 
 def test_facts_become_goals_only_where_they_are_needed():
@@ -113,7 +113,7 @@ def test_what_holds_of_all_operators_of_a_class_is_one_rule_about_them(tmp_path)
     try:
         assert sorted(map(str, (db.find_rule(n).goals for n in names))) == sorted(str(r.goals) for r in found)
     finally:
-        authoring.forget(names)
+        defined.forget(names)
 
 
 def test_a_class_of_which_one_operator_differs_gets_no_rule():

@@ -11,7 +11,7 @@ from termgraph import db
 from termgraph.cli import main
 from termgraph.db.database import named
 from termgraph.rules import Guard, goal, rule, ruleset
-from termgraph.rules.authoring import DEFINED
+from termgraph.rules.defined import DEFINED
 from termgraph.terms.errors import RuleWarning
 from termgraph.terms.ops.elementwise import sin
 

@@ -43,7 +43,7 @@ def answered(capsys, *words):
 @pytest.fixture
 def rule_file(tmp_path):
     from termgraph.db import loading
-    from termgraph.rules import authoring
+    from termgraph.rules import defined
 
     made = []
 
@@ -55,7 +55,7 @@ def rule_file(tmp_path):
 
     yield write
     for where in made:
-        authoring.forget(loading.LOADED.pop(where, []))
+        defined.forget(loading.LOADED.pop(where, []))
 
 
 def test_list_by_topic_tag_and_operator(capsys):

@@ -12,7 +12,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
 from termgraph.db import loading
-from termgraph.rules import authoring, lint, prove
+from termgraph.rules import defined, lint, prove
 from termgraph.terms.errors import RuleWarning
 
 HEAD = """\
@@ -32,7 +32,7 @@ def load(tmp_path):
     """Load a rule file with one more rule than `HEAD` has."""
     path = tmp_path / "mine.py"
     db.all_rules()  # the library, which is not to be forgotten with the rules of the file
-    before = dict(authoring.DEFINED)
+    before = dict(defined.DEFINED)
 
     def write(line):
         path.write_text(HEAD + textwrap.indent(line, "    ") + "\n")
@@ -40,7 +40,7 @@ def load(tmp_path):
 
     yield write
     loading.LOADED.pop(str(path.resolve()), None)
-    authoring.forget(set(authoring.DEFINED) - set(before))
+    defined.forget(set(defined.DEFINED) - set(before))
 
 
 def value_of(build, *values):

@@ -78,7 +78,7 @@ def test_unsafe_knows_no_more_about_values_than_it_is_told():
 def idle():
     """A rule with a tag of its own and no stage."""
     from termgraph.rules import rule, ruleset
-    from termgraph.rules.authoring import forget
+    from termgraph.rules.defined import forget
     from termgraph.terms.ops.elementwise import cos, sin
 
     @ruleset("mine")

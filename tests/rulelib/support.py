@@ -8,7 +8,7 @@ import numpy as np
 
 from termgraph import _rulelib
 from termgraph.rules import RuleSet
-from termgraph.rules.authoring import DEFINED
+from termgraph.rules.defined import DEFINED
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.op import CONST, INPUT
 from termgraph.terms.traverse import children_first

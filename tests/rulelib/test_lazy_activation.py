@@ -31,9 +31,9 @@ def chain():
         yield rule("closes", tan(exp(x)), x)
 
     yield RuleSet(waking.rules)
-    from termgraph.rules import authoring
+    from termgraph.rules import defined
 
-    authoring.forget([r.name for r in waking.rules])
+    defined.forget([r.name for r in waking.rules])
 
 
 def test_a_rule_wakes_for_what_another_rule_makes(chain):

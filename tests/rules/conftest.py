@@ -3,14 +3,14 @@
 import pytest
 
 from termgraph import db
-from termgraph.rules import authoring
+from termgraph.rules import defined
 
 
 @pytest.fixture(autouse=True)
 def own_rules():
     db.all_rules()  # the library is loaded once, and stays
-    before = dict(authoring.DEFINED)
-    authoring.forget(before)  # a test may name its rules like the library's
+    before = dict(defined.DEFINED)
+    defined.forget(before)  # a test may name its rules like the library's
     yield
-    authoring.forget(set(authoring.DEFINED) - set(before))
-    authoring.DEFINED.update(before)
+    defined.forget(set(defined.DEFINED) - set(before))
+    defined.DEFINED.update(before)

@@ -6,11 +6,11 @@ from unification import Var
 
 from termgraph.db import checking
 from termgraph.rules import Float, RuleSet, head, lint, nonzero, param, rule, ruleset, seg
-from termgraph.rules.authoring import forget
 from termgraph.rules.checking.linter import lint as lint_together
 from termgraph.rules.checking.overlaps import Around
 from termgraph.rules.checking.termination import find_order
 from termgraph.rules.checking.unifying import apply, occurs, unify
+from termgraph.rules.defined import forget
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cos, exp, log, log1p, mul, neg, sin, tan
 from termgraph.terms.ops.shaping import join

@@ -30,8 +30,8 @@ from termgraph.rules.checking import draw as proving_draw
 from termgraph.rules.checking import examples as proving_examples
 from termgraph.rules.checking import indexing_samplers
 from termgraph.rules.checking import prover as proving
+from termgraph.rules.checking.examples import examples
 from termgraph.rules.checking.other_machine import evaluate_there
-from termgraph.rules.checking.prover import examples
 from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, floor, isnan, log, log1p, neg, sin, sqrt

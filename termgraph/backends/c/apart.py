@@ -52,6 +52,3 @@ def split(source: str, file: str) -> Parts:
 def flags_for_all(flags: tuple[str, ...]) -> tuple[str, ...]:
     """The flags of a program that what is compiled apart gets too: what changes results, or is the user's."""
     return tuple([flag for flag in flags if not flag.startswith(OF_LOOPS)])
-
-
-__all__ = ["Parts", "flags_for_all", "section", "split"]

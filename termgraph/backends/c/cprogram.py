@@ -151,17 +151,3 @@ def from_files(read: Callable[[str], bytes]) -> tuple[CProgram, dict[str, Any]]:
 
 def _part(kind: type, described: dict[str, Any]) -> Any:
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in described.items()})
-
-
-__all__ = [
-    "APART",
-    "FLAGS",
-    "GATHERS",
-    "MULTIPLY_ADD",
-    "SPARED",
-    "WIDE",
-    "CProgram",
-    "from_files",
-    "to_files",
-    "without_terms",
-]

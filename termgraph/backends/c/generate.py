@@ -477,6 +477,3 @@ class _Writer:
 def _line(address: str) -> str:
     """The next line of the cache: results begin anywhere."""
     return f"(char *)((int64_t)({address} + {LINE - 1}) & -{LINE})"
-
-
-__all__ = ["CProgram", "generate"]

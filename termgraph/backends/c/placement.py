@@ -86,6 +86,3 @@ def _why_not_loop(t: AnyTerm) -> str | None:
         body = children_first(inline_calls(list(t.op.params["body"])))
         t.op.cache["why_not_c"] = next((f"in its steps, {why}" for b in body if (why := why_not(b))), None)
     return t.op.cache["why_not_c"] or _no_array(t.args)
-
-
-__all__ = ["is_routine", "why_not"]

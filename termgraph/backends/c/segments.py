@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph._records import NamedTuple, record
 from termgraph.backends.c.build.program_library import built
-from termgraph.backends.c.generate import CProgram, generated
+from termgraph.backends.c.cprogram import CProgram
+from termgraph.backends.c.generate import generated
 from termgraph.backends.c.placement import why_not
 from termgraph.backends.c.run.argument_orders import AsksForLayouts, Layouts, Programs, given_so, refuse
 from termgraph.backends.c.run.bind import compile_program

@@ -177,6 +177,3 @@ TARGET = Target(tuple(gemm.NUMBERS), CALLS, epilogues=_epilogues, whole_updates=
 
 def _texts(s: KernelText) -> list[str]:
     return [s.source] if s.held is None else [s.source, s.held.source]
-
-
-__all__ = ["CudaProgram", "generate"]

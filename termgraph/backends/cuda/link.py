@@ -266,6 +266,3 @@ def _ordered(instructions: list[Instruction], have: set[int]) -> list[Instructio
                     put(i)
     assert len(out) == len(instructions), "runs of operations that wait for each other"
     return out
-
-
-__all__ = ["KernelsOp", "TransferOp", "link"]

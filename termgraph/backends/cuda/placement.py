@@ -91,6 +91,3 @@ def _loop_on_cpu(t: AnyTerm) -> str | None:
         t.op.cache["on_cpu"] = f"in its body, {reasons[0]}" if reasons else None
     odd = next((a.type for a in t.args if not isinstance(a.type, TensorType)), None)
     return f"{odd} is no array" if odd is not None else t.op.cache["on_cpu"]
-
-
-__all__ = ["why_not"]

@@ -173,5 +173,3 @@ def chosen_shape(s: Lengths, t: AnyTerm, i: int) -> Shape:
 SHAPES["nth"] = _result
 SHAPES["ifelse"] = lambda s, t: chosen_shape(s, t, 0)
 WHOLE["loop"] = _settle
-
-__all__ = ["BodyLengths"]

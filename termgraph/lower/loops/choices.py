@@ -89,6 +89,3 @@ def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: s
         statements = storage.run()
         found = s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements
     return found
-
-
-__all__ = ["choose"]

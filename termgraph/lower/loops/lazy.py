@@ -112,6 +112,3 @@ def edge_of(roots: Iterable[Any], known: Collection[Any]) -> list[Any]:
             seen.add(t)
             stack += t.args
     return list(out)
-
-
-__all__ = ["edge_of", "is_lazy", "operands_of", "surely_needed"]

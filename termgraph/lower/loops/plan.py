@@ -419,6 +419,3 @@ def _is_injective(x: Store, var: Var) -> bool:
 def _collides(x: Store) -> bool:
     """Whether threads could write to the same place."""
     return isinstance(x, Store) and bool(x.ordered) and bool(index_values(x.offset))
-
-
-__all__ = ["Acc", "Planner", "RowBuffer", "Scope"]

@@ -92,6 +92,3 @@ class _Taken:
         self.rows[:, k + 1 : self.count + 1] = self.rows[:, k : self.count].copy()
         self.rows[:, k] = row
         self.count += 1
-
-
-__all__ = ["ALIGNED", "Arena", "Held", "arena"]

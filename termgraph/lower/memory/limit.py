@@ -454,6 +454,3 @@ def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
             if tried.nbytes <= limit:
                 found = tried
     return found
-
-
-__all__ = ["Fitted", "Statements", "UnknownLength", "bytes_of", "ordered", "size_of", "within"]

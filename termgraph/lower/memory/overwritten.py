@@ -77,6 +77,3 @@ def joined(lives: Lives, pairs: Iterable[Over]) -> tuple[dict[Buf, Buf], dict[Bu
                 both.append(life)
         taken[at] = both
     return place, taken
-
-
-__all__ = ["Over", "ends_there", "joined", "may_be"]

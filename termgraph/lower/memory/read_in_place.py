@@ -50,6 +50,3 @@ def _loads(nodes: Sequence[Node]) -> Iterator[tuple[Any, Any]]:
         for body in n.children():
             if not (isinstance(n, Sweep) and body is n.outer):
                 stack.extend((inner, loop) for inner in body)
-
-
-__all__ = ["read_well"]

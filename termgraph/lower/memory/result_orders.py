@@ -65,6 +65,3 @@ def _whole(t: AnyTerm, order: Order) -> Order | None:
 def turned(roots: Sequence[Any], orders: Sequence[Order | None]) -> list[Any]:
     """The roots with their axes in these orders."""
     return [t if order is None else dimshuffle.bind(order=order)(t) for t, order in zip(roots, orders)]
-
-
-__all__ = ["natural", "turned"]

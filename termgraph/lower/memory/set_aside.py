@@ -78,6 +78,3 @@ def _elsewhere(n: Node, temps: Mapping[Buf, Buf]) -> Node:
     return (
         replace(n, **{name: [_elsewhere(x, temps) for x in getattr(n, name)] for name in n.inside}) if n.inside else n
     )
-
-
-__all__ = ["LOWER", "SetAside", "early_orders", "set_aside"]

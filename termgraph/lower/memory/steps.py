@@ -81,6 +81,3 @@ def steps_of(node: Kernel) -> Steps:
 def in_step(node: Node, old: Buf, new: Buf) -> bool:
     """Whether a statement may write `new` in the place of `old`, as far as its own iterations go."""
     return isinstance(node, Kernel) and steps_of(node).in_place(old, new)
-
-
-__all__ = ["Steps", "in_step", "steps_of"]

@@ -56,19 +56,3 @@ def spans_rows(stride: Poly) -> bool:
         return False
     ((factors, count),) = stride.terms
     return count > 0 and any(isinstance(a, Sym) and a.natural and a.name[0] == "s" for a in factors)
-
-
-__all__ = [
-    "ANY",
-    "BACKWARDS",
-    "DENSE",
-    "FAR",
-    "REPEATED",
-    "ROWS",
-    "SECOND",
-    "Kinds",
-    "any_strides",
-    "distance",
-    "spans_rows",
-    "strides_of",
-]  # fmt: skip

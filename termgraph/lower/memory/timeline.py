@@ -204,6 +204,3 @@ def in_bytes(n: int) -> str:
         if n >= size:
             return f"{n / size:.3g} {unit}"
     return f"{n} bytes"
-
-
-__all__ = ["Array", "MemoryPlan", "in_bytes", "memory_plan"]

@@ -235,6 +235,3 @@ def _reads(n: Node) -> Sequence[object]:
         offset = n.term.op.params["offset"] if n.term.op.family is LOAD else None
         return (*operands_of(n.term), *(values(offset) if offset is not None else ()))
     return (n.value, *values(n.offset)) if isinstance(n, Write) else ()
-
-
-__all__ = ["Early", "can_fail", "checked_products", "early_updates", "update_modes"]

@@ -94,6 +94,3 @@ def _covers(x: AnyTerm, condition: AnyTerm) -> bool:
     """Whether a condition says no more elements than x has."""
     shapes = zip(condition.type.shape, x.type.shape)
     return condition.type.ndim == x.type.ndim and all(c == 1 or n != 1 for c, n in shapes)
-
-
-__all__ = ["with_taken_arguments"]

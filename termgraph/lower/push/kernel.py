@@ -21,7 +21,6 @@ from termgraph.lower.lengths.index import (
     Value,
     Var,
     _union,
-    evaluate,
     has_division,
     less,
     nonneg,
@@ -342,10 +341,3 @@ def operands_first(roots: Iterable[Any]) -> list[Any]:
             else:
                 out.append(t)
     return out
-
-
-__all__ = [
-    "ARG_FOLDS", "FALSE", "FOLD", "HEAVY", "INDEX", "ITEST", "IVAL", "LOAD", "PICK", "TRUE", "Buf", "Scalars",
-    "evaluate", "kids", "operands_first", "own_cost", "scalars",
-    "values",
-]  # fmt: skip

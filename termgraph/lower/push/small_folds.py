@@ -217,6 +217,3 @@ def _combined(p: Push, kind: str, dtype: str, elements: Sequence[AnyTerm]) -> An
         pairs = [p.scalars.make(op, tuple(level[k : k + 2])) for k in range(0, len(level) - 1, 2)]
         level = pairs + level[len(pairs) * 2 :]
     return level[0]
-
-
-__all__ = ["MOST", "are_many", "folds_rows", "written_out"]

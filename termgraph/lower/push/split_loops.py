@@ -78,6 +78,3 @@ def _divisions(value: Any, divided: set[Any]) -> Iterator[Apply]:
                     polys.extend(a.args)
                     if a.fn in ("floordiv", "mod"):
                         yield a
-
-
-__all__ = ["ATTEMPTS", "SplitLoops"]

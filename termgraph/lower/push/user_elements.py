@@ -42,6 +42,3 @@ def _template(text: str) -> str:
     """The expression with places for its operands."""
     doubled = text.replace("{", "{{").replace("}", "}}")
     return f"({_OPERAND.sub(OPERAND_PLACE, doubled)})"
-
-
-__all__ = ["element_op"]

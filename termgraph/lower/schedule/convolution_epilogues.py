@@ -123,6 +123,3 @@ def _own(offset: Poly, step: Poly, loop: Loop, result: Buf) -> bool:
         fits = [v for v in rest.fv if isinstance(v, Var) and v.extent is result.shape[d]]
         rest = next((r for v in fits if v not in (r := rest - each * v).fv), rest)
     return rest is ZERO and step is product(result.shape[1:])
-
-
-__all__ = ["finish_convolutions", "items_of"]

@@ -97,6 +97,3 @@ def per_iteration(n: Node) -> Poly:
     for body in n.children():
         inside = inside + work(body)
     return inside + 1
-
-
-__all__ = ["per_iteration", "routine_work", "work"]

@@ -82,6 +82,3 @@ def _item_by_item(kernel: Kernel, call: Call) -> bool:
     offsets = [p for b, p in loads(kernel) if b is call.buf]
     rests = [p - step * var for p in offsets]
     return all(var not in r.fv and nonneg(r) and less(r, step) for r in rests)
-
-
-__all__ = ["finish_products", "place_of_result"]

@@ -70,6 +70,3 @@ def _ahead(loop: Repeat, call: Call) -> Ahead | None:
 def _with(loop: Repeat, made: Ahead) -> Repeat:
     leaves = [leaf for leaf in loop.leaves if leaf[0] is not made.leaf]
     return replace(loop, leaves=leaves, rooms=[*loop.rooms, [made.buf]], ahead=[*loop.ahead, made])
-
-
-__all__ = ["products_ahead"]

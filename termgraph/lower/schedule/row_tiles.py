@@ -100,6 +100,3 @@ def _used(tail: Sequence[Node]) -> Iterator[Any]:
             yield from kids(n.term)
         elif isinstance(n, Write):
             yield from (n.value, *values(n.offset))
-
-
-__all__ = ["tile_rows"]

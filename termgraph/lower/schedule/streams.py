@@ -122,6 +122,3 @@ def _reads(s: AnyTerm, reads: dict[Any, frozenset[AnyTerm]]) -> frozenset[AnyTer
         if len(found) < MANY and not reads[a] <= found:
             found = reads[a] if found <= reads[a] else found | reads[a]
     return found
-
-
-__all__ = ["streams", "with_streams"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
+from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Call
-from termgraph.lower.push.kernel import LOAD, Buf, values
+from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule, nest
 from termgraph.lower.storage.routine_table import spec_of
 from termgraph.lower.storage.routines import call_routine

@@ -168,6 +168,3 @@ def _inner(new: list[Any], cuts: Collection[Any]) -> list[Any]:
     for t in children_first_until(new, {id(t): t for t in cuts}):
         has_inner[t] = any(has_inner[a] or a in among for a in t.args if a not in cuts)
     return [t for t in new if not has_inner[t]]
-
-
-__all__ = ["holes", "is_long_in_every_row", "is_work", "unsettled"]

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly
+from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
 from termgraph.lower.memory.strides import spans_rows
 from termgraph.lower.push.at_rules import source_index
 from termgraph.lower.push.driver import Index
-from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf, values
+from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf
 from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle

@@ -55,6 +55,3 @@ def _ranges(s: Any, join: AnyTerm, ndim: int) -> Parts:
         ranges.append((start, length))
         start = start + length
     return Parts(axis + ndim - join.type.ndim, ranges)
-
-
-__all__ = ["Parts", "parts_of"]

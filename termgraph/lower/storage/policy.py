@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, divide, has_division, poly, product
-from termgraph.lower.lengths.shapes import Lengths, NotLowerable
+from termgraph.lower.lengths.polynomials import values
+from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
 from termgraph.lower.push.driver import Asking, Index, Push
-from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first, values
+from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
@@ -481,20 +482,3 @@ def nest(shape: Index, level: int = 0) -> tuple[Index, list[Var]]:
             vars.append(Var(level + len(vars), n))
             index.append(poly(vars[-1]))
     return tuple(index), vars
-
-
-__all__ = [
-    "CALLS",
-    "CUTS",
-    "Call",
-    "NotLowerable",
-    "Statements",
-    "Storage",
-    "Store",
-    "call_rule",
-    "cut_rule",
-    "holes",
-    "nest",
-    "root_rule",
-    "unravelled",
-]

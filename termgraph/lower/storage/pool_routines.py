@@ -72,5 +72,3 @@ SPECS[SUM_GRAD] = _spec("pool_sum_grad", "y", "x")
 READS.update(dict.fromkeys((POOL, MAX_GRAD, SUM_GRAD), _reads))
 AS_STORED.update(dict.fromkeys((POOL, MAX_GRAD, SUM_GRAD), _as_stored))
 SIZES.update(dict.fromkeys(("pool", "pool_max_grad", "pool_sum_grad"), _sizes))
-
-__all__ = ["IMAGE", "PLACES"]

@@ -67,6 +67,3 @@ def _divisions(p: Poly) -> Iterator[Apply]:
                 todo += a.args
                 if a.fn in ("floordiv", "mod") and a.fv:
                     yield a
-
-
-__all__ = ["repeated"]

@@ -54,6 +54,3 @@ class Repeats:
             known[t] = min(own + sum([known[a] for a in kids(t)]), MOST)
             todo.pop()
         return known[value]
-
-
-__all__ = ["Repeats"]

@@ -255,5 +255,3 @@ SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
 LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
 SPECS.update(LOOPED)
-
-__all__ = ["AS_STORED", "LOOPED", "READS", "SIZES", "SPECS", "SURE", "Spec", "operand_dtypes", "spec_of"]

@@ -186,5 +186,3 @@ def _declare() -> None:
 
 
 _declare()
-
-__all__ = ["call_routine", "core_axes", "core_lengths", "result_shapes"]

@@ -56,6 +56,3 @@ class Worklist:
                     if was_pushed(u) and not self.is_stored(u):
                         todo.append(u)
         return list(out)
-
-
-__all__ = ["Worklist"]

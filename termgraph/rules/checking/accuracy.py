@@ -114,6 +114,3 @@ def _ulps(got: np.ndarray, exact: np.ndarray, sure: np.ndarray) -> float:
         unit = np.spacing(np.maximum(np.abs(exact[fine]), 1e-30).astype(np.float32)).astype(np.float64)
         errors = np.abs(got[fine].astype(np.float64) - exact[fine]) / unit
     return float(np.max(np.nan_to_num(errors, nan=_WORST, posinf=_WORST)))
-
-
-__all__ = ["no_less_accurate"]

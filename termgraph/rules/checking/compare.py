@@ -278,9 +278,3 @@ def _near_limits(between: Sequence[Any]) -> bool:
 
 def _kinds_text(kinds: frozenset[str]) -> str:
     return ", ".join(sorted(kinds)) or "everyday numbers"
-
-
-__all__ = [
-    "EXACT", "ORDER", "REPAIRED", "ROUNDING", "SPECIAL", "WRONG", "ZERO_SIGN", "Change", "Outcome",
-    "compare", "failing",
-]  # fmt: skip

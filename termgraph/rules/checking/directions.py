@@ -126,5 +126,3 @@ def share(rules: Iterable[Rule]) -> str:
 
 
 HEADINGS = ("topic", "rules", *KINDS, "backwards", "else forbidden by")
-
-__all__ = ["DATA", "HEADINGS", "KINDS", "PURE", "forbids", "kind_of_rule", "share", "tabulate"]

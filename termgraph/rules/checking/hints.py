@@ -355,5 +355,3 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     "cancellations.labels_plus": _at_labels(1, "add"),
     "cancellations.labels_neg_plus": _at_labels(-1, "add"),
 }
-
-__all__ = ["HINTS"]

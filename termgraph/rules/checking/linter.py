@@ -346,6 +346,3 @@ def _unoriented(rules: list[Rule], order: Order) -> list[Finding]:
         text = paragraph(f"{r.before} -> {r.after}: {', '.join(sorted(set(reasons)))}", "")
         out.append(Finding("not oriented", name, r.where, text))
     return out
-
-
-__all__ = ["Finding", "LintReport", "lint"]

@@ -59,6 +59,3 @@ def _moved(name: str, made: np.ndarray, args: list[Any]) -> np.ndarray:
     up, down = np.nextafter(made, np.copysign(made.dtype.type(np.inf), made)), np.nextafter(made, made.dtype.type(0))
     moved = np.where(turn == 1, up, np.where(turn == 2, down, made)).astype(made.dtype)
     return np.where(fixed, made, moved).astype(made.dtype)
-
-
-__all__ = ["evaluate_there", "has_such"]

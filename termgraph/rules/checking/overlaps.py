@@ -224,6 +224,3 @@ def _replaced(t: AnyTerm, path: Path, new: AnyTerm) -> Any:
         return mk(t.op, (*t.args[:i], _replaced(t.args[i], path[1:], new), *t.args[i + 1 :]))
     except (TypeError, ValueError, GraphError):
         return None
-
-
-__all__ = ["Around", "Overlap", "Pair", "examine", "overlaps"]

@@ -28,10 +28,10 @@ from termgraph.rules.checking.compare import (
     failing,
 )
 from termgraph.rules.checking.draw import Retry
-from termgraph.rules.checking.examples import Example, Examples, RuleRaised, examples
+from termgraph.rules.checking.examples import Example, Examples, RuleRaised
 from termgraph.rules.checking.other_machine import evaluate_there, has_such
 from termgraph.rules.checking.values import fact_holds, specials_for
-from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, ProofReport, Verdict
+from termgraph.rules.checking.verdict import ACCURATE, DERIVATIVE, REFUSED, UNTESTED, Verdict
 from termgraph.rules.definition import Rule
 from termgraph.rules.facts import TermFact, no_overflow
 from termgraph.rules.forms import Instance
@@ -363,6 +363,3 @@ def _all_whole(example: Example) -> bool:
     """Whether both sides are made of integers and truth values only: exponentials of large integers overflow."""
     terms = children_first([example.before, example.after])
     return all(isinstance(t.type, TensorType) and t.type.kind in "biu" for t in terms)
-
-
-__all__ = ["Example", "ProofReport", "Verdict", "examples", "prove_rule"]

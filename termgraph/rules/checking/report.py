@@ -44,6 +44,3 @@ def counts_text(counts: Counter[str]) -> str:
 def paragraph(text: str, indent: str = "  ") -> str:
     """Wrapped text."""
     return textwrap.fill(text, 110, initial_indent=indent, subsequent_indent=indent)
-
-
-__all__ = ["Table", "counts_text", "paragraph"]

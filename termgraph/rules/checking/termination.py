@@ -105,6 +105,3 @@ def weight_of(t: AnyTerm, weights: dict[Any, int]) -> int:
     """The weight of a term."""
     ops, names = _count(t)
     return sum(n * weights[o] for o, n in ops.items()) + sum(names.values()) * weights[_LEAF]
-
-
-__all__ = ["Order", "find_order", "weight_of"]

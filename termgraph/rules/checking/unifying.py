@@ -224,6 +224,3 @@ def _applied_head(op: Op, s: Subst) -> Any:
     if op.lvars:
         return op.family.bind(**{k: apply(v, s) for k, v in op.params.items()})
     return op
-
-
-__all__ = ["apply", "occurs", "renamed", "unify"]

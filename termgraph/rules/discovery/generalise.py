@@ -374,6 +374,3 @@ def _has_axis(t: AnyTerm) -> bool:
 
 def _free(pattern: PatternTerm) -> frozenset[Any]:
     return frozenset((pattern,)) if isinstance(pattern, Var) else getattr(pattern, "lvars", frozenset())
-
-
-__all__ = ["ACCURATE", "TOPIC", "Finding", "Generaliser", "chosen_assumptions", "oriented"]

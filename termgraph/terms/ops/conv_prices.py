@@ -84,6 +84,3 @@ def _without_zeros(
     if few or share > MOST_INSIDE:
         return inf
     return _filled(filters[0], p) * (places * share * OF_INSIDE + OF_LAID_OUT)
-
-
-__all__ = ["fits_winograd", "prices"]

@@ -345,8 +345,3 @@ windows = OPS["windows"] = Op(
     doc="All windows of some lengths over the last dimensions: windows(x, *ks) has one dimension for the place of each "
     "window, and one for the place in it, per length.",
 )
-
-__all__ = [
-    "BORDERS", "FORWARD", "INPUTS", "WEIGHTS", "conv", "conv_grad_inputs", "conv_grad_weights", "conv_panels",
-    "conv_spread", "conv_taps", "conv_winograd", "convolve_lines", "correlate_lines", "padding", "reach", "windows",
-]  # fmt: skip

@@ -407,10 +407,3 @@ def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
         if (t.__class__ is Arg and t not in leaves) or any(a in foreign for a in t.args):
             foreign.add(t)
     return [t for t in terms if t not in foreign]
-
-
-__all__ = [
-    "Loop", "Parts", "Stack", "checked_steps", "fits", "inherit_places", "loop", "make_loop", "negative_text",
-    "note_places", "places_of", "plain_text", "projections", "reference_runner", "run_loop", "set_runner_maker",
-    "too_short_text",
-]  # fmt: skip

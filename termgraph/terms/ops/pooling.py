@@ -156,5 +156,3 @@ pool_sum_grad = OPS[SUM_GRAD] = Op(
     SUM_GRAD, arity=None, infer=_infer_sum_grad, meaning=_sum_grad, kind="pool", by_value=True, params=WINDOWS,
     doc="A cotangent of sums over windows, and lengths: each element gets the sum over the windows it lies in.",
 )  # fmt: skip
-
-__all__ = ["places", "pool", "pool_max_grad", "pool_sum_grad", "window_places"]

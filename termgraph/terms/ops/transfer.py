@@ -134,16 +134,3 @@ def judging(one: Judge) -> Iterator[Judge]:
         yield one
     finally:
         _judges.now = before
-
-
-__all__ = [
-    "Judge",
-    "device_number",
-    "gpu_from_gpu",
-    "gpu_from_host",
-    "host_from_gpu",
-    "judge",
-    "judging",
-    "resident",
-    "to_device",
-]

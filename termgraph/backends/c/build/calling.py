@@ -64,6 +64,3 @@ def _where_it_writes() -> str:
     return (
         f" in {' or '.join(places)}: make room there, or set the flag cache.dir and $TMPDIR to folders that have some"
     )
-
-
-__all__ = ["run_compiler", "start_compiler", "wait_for_compiler"]

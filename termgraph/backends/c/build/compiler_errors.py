@@ -198,6 +198,3 @@ def _forget_old(folder: str) -> None:
     for path in paths[:-KEPT]:
         with contextlib.suppress(OSError):
             os.unlink(path)
-
-
-__all__ = ["FOLDER", "CompileError"]

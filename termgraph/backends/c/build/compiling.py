@@ -100,6 +100,3 @@ def _run_all(
 def _write(directory: str, name: str, text: str) -> None:
     with open(os.path.join(directory, name), "w", encoding="utf-8") as out:
         out.write(text)
-
-
-__all__ = ["compile_library"]

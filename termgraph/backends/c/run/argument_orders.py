@@ -240,17 +240,3 @@ def refuse(*_status: int) -> None:
 def packed(a: object) -> Any:
     """A copy in row-major order of what is not."""
     return np.ascontiguousarray(a) if isinstance(a, np.ndarray) and a.ndim else a
-
-
-__all__ = [
-    "AsksForLayouts",
-    "Layout",
-    "Layouts",
-    "Programs",
-    "Refused",
-    "given_so",
-    "layout_of",
-    "name_of",
-    "packed",
-    "refuse",
-]

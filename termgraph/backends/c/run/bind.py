@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.build.program_library import Again, built, with_terms
-from termgraph.backends.c.generate import LENGTH_DIFFERS, LENGTH_TOO_SMALL, CProgram, generate
+from termgraph.backends.c.cprogram import CProgram
+from termgraph.backends.c.generate import LENGTH_DIFFERS, LENGTH_TOO_SMALL, generate
 from termgraph.backends.c.run.glue import bind
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.library_calls import MOST, TOO_LONG

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph import progress
-from termgraph.backends.c.generate import CProgram, generated
+from termgraph.backends.c.cprogram import CProgram
+from termgraph.backends.c.generate import generated
 from termgraph.backends.c.run.bind import compile_program
 from termgraph.stages import Ledger
 from termgraph.terms.ops.call import inline_calls
@@ -121,6 +122,3 @@ def _pieces(op: Loop, run: Callable) -> Callable[..., tuple]:
 def mixed_loop(op: Any, link: Callable[..., Program]) -> Callable[..., tuple]:
     """`run(n_steps, *operands)` for a body that Python runs, with C code for what C can express."""
     return make_runner(op, link(op.leaves, inline_calls(list(op.params["body"]))))
-
-
-__all__ = ["mixed_loop", "native_loop"]

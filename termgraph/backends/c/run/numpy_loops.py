@@ -151,6 +151,3 @@ def _sorts(function: str, dtype: str, address: int) -> bool:
     run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)(address)
     run(values.ctypes.data, order.ctypes.data, 5, None)
     return order.tolist() == [1, 3, 0, 2, 4]
-
-
-__all__ = ["NativesError", "available", "fill", "find", "header", "names_in"]

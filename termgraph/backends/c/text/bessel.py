@@ -118,6 +118,3 @@ def functions(inline: str) -> dict[str, str]:
         out[f"tg_j{order}_f64"] = inline + _oscillating(order)
         out[f"tg_j{order}_f32"] = f"static float tg_j{order}_f32(float x) {{ return (float)tg_j{order}_f64(x); }}"
     return out
-
-
-__all__ = ["functions", "horner"]

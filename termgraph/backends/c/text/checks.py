@@ -20,6 +20,3 @@ def failure(t: AnyTerm, name: str, length: str, st: str = "st") -> str:
     """Report the index that was out of range."""
     worst = f"{name}_high >= {length} ? {name}_high : {name}_low"
     return f"tg_fail({st}, {BAD_INDEX}, {t.op.params['site']}, {worst}, {length}, 0, 0)"
-
-
-__all__ = ["BAD_INDEX", "FAILED", "bad", "failure"]

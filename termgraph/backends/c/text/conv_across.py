@@ -231,4 +231,3 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
     return failed;
 }
 """
-__all__ = ["ACROSS"]

@@ -312,4 +312,3 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     return tg_conv_after_$N(z, shape.n, failed);
 }
 """
-__all__ = ["FORWARD"]

@@ -120,4 +120,3 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
     return tg_conv_after_$N(&whole, shape.n, failed);
 }
 """
-__all__ = ["SPREAD"]

@@ -163,4 +163,3 @@ tg_conv_taps_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T *g
     return failed;
 }
 """
-__all__ = ["TAPS"]

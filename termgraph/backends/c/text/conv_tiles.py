@@ -197,4 +197,3 @@ TILES: dict[str, Callable[[int], str]] = {
     "strided": functools.partial(_tile, "strided"),
     "taps": _tap_tile,
 }
-__all__ = ["tiles"]

@@ -245,4 +245,3 @@ tg_conv_winograd$K_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const
     return tg_conv_after_$N(z, shape.n, failed);
 }
 """
-__all__ = ["SHARED", "SLOTS", "slots", "text"]

@@ -278,4 +278,3 @@ static inline int64_t tg_conv_place_$N(const tg_conv_$N *z, int64_t o, int64_t *
     return (depth * q->s[0] * q->s[2] * z->phases * z->ph + row * (q->s[1] / z->phases)) * z->pw + column;
 }
 """
-__all__ = ["call", "functions"]

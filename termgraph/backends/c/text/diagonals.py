@@ -95,6 +95,3 @@ def _one_place(condition: Any, made: dict[Any, Let]) -> tuple[Any, Any]:
 def _lies_alike(rest: Any, write: Write) -> bool:
     family, params = rest.op.family, rest.op.params
     return family is LOAD and params["offset"] is write.offset and params["buf"] is not write.buf
-
-
-__all__ = ["OneApart", "one_apart"]

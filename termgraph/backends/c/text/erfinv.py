@@ -238,6 +238,3 @@ def functions(inline: str) -> dict[str, str]:
     for name in ("erfcinv", "erfcx"):
         out[f"tg_{name}_f32"] = f"{inline}float tg_{name}_f32(float x) {{ return (float)tg_{name}_f64(x); }}"
     return out
-
-
-__all__ = ["functions"]

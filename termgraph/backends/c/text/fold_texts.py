@@ -435,6 +435,3 @@ def _tree(kind: str, n: str, c: str) -> str:
         wide=lanes(256 // int(n[1:])), narrow=lanes(128 // int(n[1:])),
         result=f"tg_any_{n}(nan) ? __builtin_nan{suffix}(\"\") : a[0][0]" if with_nan else "a[0][0]",
     )  # fmt: skip
-
-
-__all__ = ["vector_functions"]

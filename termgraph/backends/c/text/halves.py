@@ -137,4 +137,3 @@ TEXTS = {
 #endif
 }""",
 }
-__all__ = ["ODD", "TEXTS"]

@@ -175,6 +175,3 @@ def functions(inline: str) -> dict[str, str]:
         narrow = f"float tg_{name}_f32(float a, float x) {{ return (float)tg_{name}_single(a, x); }}"
         out[f"tg_{name}_f32"] = inline + narrow
     return out
-
-
-__all__ = ["functions"]

@@ -64,5 +64,3 @@ tg_least_squares_f64(const double *a, int64_t a_row, int64_t a_column, const dou
     return good && within < 0x1p40 && within * limit * limit < 0.5;
 }
 """.replace("$LARGE", str(LARGE))
-
-__all__ = ["LEAST_SQUARES"]

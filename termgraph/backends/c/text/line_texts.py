@@ -134,5 +134,3 @@ static int tg_correlate_$N(const $T *x, int64_t n, int64_t x_step, const $T *w, 
 }
 """,
 }
-
-__all__ = ["LINES"]

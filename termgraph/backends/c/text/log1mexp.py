@@ -50,6 +50,3 @@ def functions(inline: str) -> dict[str, str]:
         t="float", n="f32", exp="tg_own_exp", f="", edge=f"{EDGE}f", even=even, odd=odd, middle="0"
     )
     return {"tg_log1mexp_f64": inline + double, "tg_log1mexp_f32": inline + narrow}
-
-
-__all__ = ["functions"]

@@ -49,6 +49,3 @@ def whole_vectors(nodes: list[Node]) -> bool:
             if extent is None or (extent & (extent - 1) and extent < MUCH):
                 return False
     return True
-
-
-__all__ = ["LONG", "MIXED", "MUCH", "QUICK", "UNTHREADED", "WHOLE", "of", "whole_vectors"]

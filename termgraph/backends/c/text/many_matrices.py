@@ -194,6 +194,3 @@ def functions(source: str) -> str:
                 text = text.replace(f"${piece}", str(value))
             out.append(text.strip())
     return "\n".join([HEAD.strip(), *out]) if out else ""
-
-
-__all__ = ["function", "functions"]

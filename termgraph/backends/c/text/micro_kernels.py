@@ -188,4 +188,3 @@ tg_kept_product_@(tg_status *st, tg_kept *kept, int64_t steps, int64_t next, int
         tg_gemm_@(st, TG_PLAIN, tb, m, n, k, 1, add, a + t * next, lda, b, ldb, c + t * m * n, n);
 }
 """
-__all__ = ["FEWEST", "MOST", "TALLEST", "helpers", "tiles"]

@@ -84,6 +84,3 @@ def write_ahead(kept: str, slots: Mapping[Buf, int], x: Ahead, p: Printer) -> No
         p.add(f"tg_kept_product_{letter}(st, {kept}, now, {step}, {given});")
         p.add("if (st->code) return (int)st->code;")
     p.add(f"c->buf[{slots[x.leaf]}] = {rows} + t % {x.steps} * ({p.poly(product(x.leaf.shape) * size)});")
-
-
-__all__ = ["kept_products", "worth_ahead", "write_ahead", "write_kept"]

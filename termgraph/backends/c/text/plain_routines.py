@@ -178,4 +178,3 @@ $WINDOWS
     }
 }
 """
-__all__ = ["functions", "least", "surely"]

@@ -202,4 +202,3 @@ $CASES
     return 0;
 }
 """
-__all__ = ["call", "functions"]

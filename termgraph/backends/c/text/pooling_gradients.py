@@ -397,4 +397,3 @@ $NAME(int64_t count, const int64_t *next, $ARRAYS, $STEPS,
     return 0;
 }
 """
-__all__ = ["gradient", "lanes"]

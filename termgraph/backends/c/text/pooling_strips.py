@@ -281,6 +281,3 @@ def attempt(compared: bool, k: int, s: int) -> str:
     text = TRY.strip().replace("$SMALL", small).replace("$GIVEN", ", ".join(given))
     text = text.replace("$SIDE", str((k - 1) // s + 1))
     return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
-
-
-__all__ = ["attempt", "fits", "functions"]

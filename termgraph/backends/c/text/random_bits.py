@@ -157,6 +157,3 @@ def _needs(text: str, i: str, named: dict[str, str], body: str) -> list[str] | N
         elif name not in named and name != i and _given(name, body):
             return None
     return [line for name, line in named.items() if name in found]
-
-
-__all__ = ["CALL", "FILL", "PLACES", "made_before_loops"]

@@ -489,6 +489,3 @@ def _filled(template: str, dtype: str, short: str) -> str:
     address = "&" if short[0] == "c" else ""  # BLAS takes complex numbers by address
     out = template.replace("$T", c).replace("$N", short)
     return out.replace("$L", letter).replace("$A", address)
-
-
-__all__ = ["helpers", "write_routine"]

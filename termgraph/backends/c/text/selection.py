@@ -168,5 +168,3 @@ static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_
     return !done && tg_top_few_of_$N(kind, x, out, n, k, step, out_step);
 }
 """
-
-__all__ = ["TEXT"]

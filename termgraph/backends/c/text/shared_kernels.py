@@ -277,6 +277,3 @@ class Shared:
 def _over(function: str, n: int | None) -> str:
     """A function that knows its range: loops of a known length need no code for what whole vectors leave over."""
     return function.replace("{\n", f"{{\n    begin = 0, end = {n};\n", 1)
-
-
-__all__ = ["MANY_STEPS", "Entry", "Range", "Shared", "Step", "Written", "general"]

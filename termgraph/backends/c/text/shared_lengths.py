@@ -206,6 +206,3 @@ class _Row:
         """Where numbers stand in the row."""
         self.columns.append([str(n) for n in numbers])
         return f"c->at[{self.first + len(self.columns) - 1}]"
-
-
-__all__ = ["FLOATS_TEXT", "Function", "numbers_apart"]

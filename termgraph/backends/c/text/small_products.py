@@ -103,6 +103,3 @@ def _functions() -> str:
     columns, product = [filled(part, pieces).strip() for part in (COLUMNS, PRODUCT)]
     product = product.replace("$EACH", "\n".join(EACH.replace("$W", str(w)) for w in WIDTHS))
     return "\n".join([HEAD.strip(), *[columns.replace("$W", str(w)) for w in WIDTHS], product])
-
-
-__all__ = ["helpers"]

@@ -43,4 +43,3 @@ static int tg_sort_network_$N(const $T *x, $T *out, int64_t count, int64_t n, in
     return 1;
 }
 """
-__all__ = ["TEXT"]

@@ -200,5 +200,3 @@ static int tg_csm_multiplied_$N(const $T *u, int64_t du, const int32_t *one, int
 """
 TEXTS = {"tg_csm_joined": _JOINED, "tg_csm_summed": _SUMMED.replace("$SPARE", str(SPARE)),
          "tg_csm_multiplied": _MULTIPLIED}  # fmt: skip
-
-__all__ = ["TEXTS"]

@@ -333,5 +333,3 @@ static int tg_csm_merged_$N(int both, const $T *one, int64_t s, const $T *one_en
 }
 """.replace("$SPARE", str(SPARE)),
 }
-
-__all__ = ["TEXTS"]

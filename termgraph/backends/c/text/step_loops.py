@@ -297,6 +297,3 @@ class _ScalarSteps(Printer):
     def slot(self, b: Buf) -> int:
         """Its position in `buf`."""
         return int(self.writer.slots[b])
-
-
-__all__ = ["in_registers", "moving_places", "write_choice", "write_repeat"]

@@ -200,4 +200,3 @@ tg_thin_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, int ad
                         500000 / (m * k * unit + 1) + 1);
 }
 """.replace("SQUARE", str(SQUARE))
-__all__ = ["helpers"]

@@ -174,6 +174,3 @@ def _exchanges(lanes: int) -> str:
     ]
     macros = (("CROSS_$N(from, to)", cross), ("APART_$N", apart), ("LACED_$N", together))
     return "\n".join(" \\\n    ".join([f"#define TG_FFT_{head}", *lines]) for head, lines in macros)
-
-
-__all__ = ["text"]

@@ -324,6 +324,3 @@ def _driver(kind: str) -> str:
     for name, piece in KINDS[kind][0].items():
         text = text.replace(f"${name}", piece)
     return text
-
-
-__all__ = ["FEW", "functions"]

@@ -293,6 +293,3 @@ def _indices(t: AnyTerm) -> frozenset[Var]:
     if t.op.family is IVAL:
         return p["index"].fv
     return p["a"].fv | p["b"].fv if t.op.family is ITEST else frozenset()
-
-
-__all__ = ["VectorLoops", "place_of"]

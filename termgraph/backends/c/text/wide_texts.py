@@ -49,6 +49,3 @@ def wide_functions() -> dict[str, str]:
         for name, sign in (("maximum", ">"), ("minimum", "<")):
             out[f"tg_wide_{name}_{n}"] = _INLINE + _EXTREME.format(N=n, name=name, sign=sign)
     return out
-
-
-__all__ = ["wide_functions"]

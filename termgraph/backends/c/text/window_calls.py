@@ -33,6 +33,3 @@ def pool(x: Any) -> None:
 def with_room(x: Any, call: str, lengths: Iterable[str]) -> None:
     """A call that needs memory. Where there is none it fails; if nothing may fail any more, plain loops do it."""
     x.p.add(f"{plain_routines.surely(call)};" if x.quiet else f"if ({call}) {x.no_memory(lengths)}")
-
-
-__all__ = ["convolved", "lines", "pool"]

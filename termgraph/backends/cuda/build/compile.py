@@ -206,6 +206,3 @@ def warn_of_spills(source: str, arch: str, options: Sequence[str], name: str, op
             "and indices that are known when it is compiled",
             stacklevel=2,
         )
-
-
-__all__ = ["CudaCompileError", "Usage", "compile_text", "compiler", "usage_of", "warn_of_spills"]

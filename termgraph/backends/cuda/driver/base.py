@@ -148,6 +148,3 @@ class Driver(Protocol):
     def replay(self, graph: Any) -> None:
         """Queue recorded work."""
         ...
-
-
-__all__ = ["CudaError", "DeviceLost", "Driver", "NoDevice", "OutOfDeviceMemory", "not_ready"]

@@ -265,6 +265,3 @@ def why_not() -> str | None:
     except NoDevice as why:
         return str(why)
     return None
-
-
-__all__ = ["Device", "Helpers", "current", "helpers", "numbered", "set_helpers", "use", "why_not"]

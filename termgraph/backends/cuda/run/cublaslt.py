@@ -103,6 +103,3 @@ def _set(function: Any, what: int, attribute: int, value: Any) -> None:
 def _alignment(address: int) -> int:
     """The largest power of two, up to 256, that an address is a multiple of."""
     return min(ALIGNED, address & -address) if address else ALIGNED
-
-
-__all__ = ["CublasLt"]

@@ -219,6 +219,3 @@ class Plan:
 def _ints(values: Any) -> Any:
     """Numbers as the library reads them; the array lives until the call is over."""
     return (ctypes.c_int * len(values))(*values)
-
-
-__all__ = ["Cudnn", "library", "why_not"]

@@ -335,6 +335,3 @@ def _packed(shape: tuple[int, ...], item: int = 1) -> tuple[int, ...]:
         out.insert(0, item)
         item *= n
     return tuple(out)
-
-
-__all__ = ["DeviceArray", "Spare", "as_device_array", "interface_of", "to_host"]

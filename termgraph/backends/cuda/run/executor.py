@@ -461,6 +461,3 @@ def epilogue_arguments(p: Mapping[str, Any], at: Mapping[Any, int]) -> list[Any]
     """Where the bias is, and which activation."""
     bias = 0 if p["bias"] is None else at[p["bias"][0]] + p["bias"][1] * np.dtype(p["dtype"]).itemsize
     return [ctypes.c_void_p(bias), ctypes.c_int32(ACTS[p["act"]])]
-
-
-__all__ = ["Executable", "Plan"]

@@ -122,6 +122,3 @@ def _joined(blocks: Sequence[DeviceArray]) -> DeviceArray:
         out.rows(at, at + len(block)).assign(block)
         at += len(block)
     return out
-
-
-__all__ = ["LoopProgram"]

@@ -71,6 +71,3 @@ class PlannedSteps:
 
 def _item(b: Buf) -> int:
     return int(np.dtype(b.dtype).itemsize)
-
-
-__all__ = ["PlannedSteps"]

@@ -108,6 +108,3 @@ class _Uninterrupted:
             signal.signal(signal.SIGINT, self.handler)
         if self.came and callable(self.handler):
             self.handler(*self.came[0])
-
-
-__all__ = ["Commit", "Pending", "Unfinished"]

@@ -309,6 +309,3 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_merge(
         }
     }
 }"""
-
-
-__all__ = ["NAMES", "kernels", "plan"]

@@ -230,6 +230,3 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     return {t.im, -t.re};
 }""",
 }
-
-
-__all__ = ["CTYPES", "PRELUDE", "is_complex", "literal"]

@@ -191,6 +191,3 @@ def tiled(with_cores: bool) -> str:
     if with_cores:
         plain = f"\n#ifdef TG_TENSOR_CORES{_filled(_TABLES + _BY_CORES, _CORES)}\n#else{plain}\n#endif"
     return f"{_HEAD.replace('$KIND', '')}{plain}\n}}"
-
-
-__all__ = ["AXES", "COLUMNS", "INTS", "ROWS", "SUM", "THIN", "tiled"]

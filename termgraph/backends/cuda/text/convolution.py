@@ -308,6 +308,3 @@ def _ints(numbers: Mapping[str, int]) -> list[tuple[str, Any]]:
 def _at(place: Place, offset: int, number: Number) -> tuple[str, Any]:
     """Where an array begins: its buffer, and bytes."""
     return "at", (place.buf, (number(place.base) + offset) * np.dtype(place.buf.dtype).itemsize)
-
-
-__all__ = ["NAMES", "Product", "form_of", "launches", "operands", "products", "text"]

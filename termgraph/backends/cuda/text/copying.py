@@ -17,6 +17,3 @@ def copier(device: Device, dtype: str, ndim: int) -> Executable:
         made = device.copiers[key] = Executable(generate([x], [x], strided=(0,)), device, "copy")
         made.views = (0,)
     return device.copiers[key]
-
-
-__all__ = ["copier"]

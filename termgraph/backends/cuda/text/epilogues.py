@@ -161,6 +161,3 @@ def _without_number(t: AnyTerm, number: float, whole: bool = False) -> Any:
 
 def _is_number(t: Any, number: float) -> bool:
     return t.op is CONST and t.scalar is not None and abs(float(t.scalar) - number) <= 1e-3 * abs(number)
-
-
-__all__ = ["Epilogue", "join_epilogues"]

@@ -116,6 +116,3 @@ class FoldWriter(FunctionWriter):
         """A partial result; those of a fold are as far apart as the largest type needs."""
         c = self.d.ctype(f.args[0].type.dtype if best else f.type.dtype)
         return f"(({c} *){name})[{index}]"
-
-
-__all__ = ["FoldWriter"]

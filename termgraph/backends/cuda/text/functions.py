@@ -261,9 +261,3 @@ class FunctionWriter:
             params.append(("vector", None))
             text.append("int vector")
         return params, text, head
-
-
-__all__ = [
-    "BLOCK", "HELD", "PARTS", "SLOT", "AxisCall", "ByLibrary", "FunctionWriter", "KernelText", "Launch", "Product",
-    "RoutineCall", "Steps", "every_step",
-]  # fmt: skip

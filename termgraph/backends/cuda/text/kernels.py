@@ -264,6 +264,3 @@ class KernelWriter(FoldWriter):
             p.team = False
             p.add("__syncthreads();")
         self.finish(p, "serial", inner=shared_out(loop.body))
-
-
-__all__ = ["KernelWriter"]

@@ -172,5 +172,3 @@ GRADIENT = rf"""{_HEAD}
         y[t] = $WRITE(sum);
     }}
 }}"""
-
-__all__ = ["NAMES", "kernel_name", "launches", "text"]

@@ -296,6 +296,3 @@ def _only_carries(n: Write, carried: dict[Any, Any], loops: list[Any]) -> bool:
 
 def _named(terms: list[Any]) -> dict[Any, str]:
     return {t: f"row_{k}" for k, t in enumerate(terms)}
-
-
-__all__ = ["CachedRow", "CudaPrinter", "cached_row"]

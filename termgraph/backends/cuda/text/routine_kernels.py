@@ -56,6 +56,3 @@ def plan(step: RoutineCall, env: Mapping[str, int], processors: int) -> tuple[li
             out.append(Launch(name, grid, (BLOCK, 1, 1), [*params, ("flag", step.guard)], {}))
     call = convolution.library_call(n, number) if is_convolution(n) and step.guard is None else None
     return ([ByLibrary(call, out)] if call is not None else out), most
-
-
-__all__ = ["NAMES", "kernels", "plan", "why_not"]

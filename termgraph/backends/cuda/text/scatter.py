@@ -140,6 +140,3 @@ def _claim(writer: Any, claim: Claim, nest: Sequence[Loop]) -> None:
         p.body(lets)
         p.add(claim.take(p))
     writer.finish(p, "flat", count=count)
-
-
-__all__ = ["Claim", "scatters_of", "write_scatters"]

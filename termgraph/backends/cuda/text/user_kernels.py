@@ -100,6 +100,3 @@ def _three(n: int | Sequence[int]) -> tuple[int, int, int]:
     sizes = [n] if isinstance(n, int) else list(n)
     x, y, z = [*sizes, 1, 1][:3]
     return int(x), int(y), int(z)
-
-
-__all__ = ["UserCode", "UserProgram", "brings_a_kernel", "source_of", "why_not_here"]
