@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.debug.rounding import rounding
 from termgraph.function.mode import Mode
 from termgraph.tensor.trace import describe_site
 from termgraph.terms.dtypes import HALVES, finfo, kind_of
@@ -81,10 +82,13 @@ class DebugMode(Mode):
         self.rtol, self.atol = rtol, atol
         self.check_rules, self.check_instructions = check_rules, check_instructions
 
-    def agree(self, type_: Any, expected: Any, got: Any, ways: Iterable[Any] = ()) -> bool:
+    def agree(
+        self, type_: Any, expected: Any, got: Any, ways: Iterable[Any] = (), root: Any = None, given: Any = None
+    ) -> bool:
         """Whether two values of a type agree up to rounding, non-finite elements of `expected` aside.
 
-        `ways` are the terms that they were computed by: see `_digits`.
+        `ways` are the terms that they were computed by: see `_digits`. Where the values are further apart than is
+        usual, the `root` that was computed from what is `given` says what rounding makes of it.
         """
         if not isinstance(type_, TensorType):
             return type_.values_eq_approx(expected, got)
@@ -94,9 +98,14 @@ class DebugMode(Mode):
         if kind_of(expected.dtype) in "fc":
             scale = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
             got = np.where(np.isfinite(expected), got, expected)
-            atol = self.atol
-            if atol is None:
-                atol = 1e2 * _digits(ways, expected.dtype) * max(scale, 1.0)
+            if self.atol is not None:
+                return type_.values_eq_approx(expected, got, rtol=self.rtol, atol=self.atol)
+            atol = 1e2 * _digits(ways, expected.dtype) * max(scale, 1.0)
+            if type_.values_eq_approx(expected, got, rtol=self.rtol, atol=atol):
+                return True
+            if root is None:
+                return False
+            atol += 10 * rounding(root, given, expected)
             return type_.values_eq_approx(expected, got, rtol=self.rtol, atol=atol)
         return type_.values_eq_approx(expected, got)
 
@@ -111,15 +120,16 @@ class DebugMode(Mode):
             self._check_rules(work, values)
         captured = work.captured
         plain = Machine(Program.from_terms(captured.args, inline_calls(captured.roots)), lookup=captured.lookup)
+        given = dict(zip(captured.args, values))
         for i, (root, expected, got) in enumerate(zip(captured.roots, plain(values), results)):
-            if not self.agree(root.type, expected, got, children_first([root])):
+            if not self.agree(root.type, expected, got, children_first([root]), root, given):
                 _, site = work.lookup(root)
                 raise _found(
                     BadOutput,
                     f"{describe_site(site)}\nresult {i} differs from the graph as it was written, though no rule and "
                     f"no instruction does alone\n{_both('as written', expected, 'as compiled', got)}",
                     [root],
-                    dict(zip(captured.args, values)),
+                    given,
                 )
 
     def _check_rules(self, work: Compilation, values: Sequence[Any]) -> None:
@@ -129,7 +139,7 @@ class DebugMode(Mode):
                 expected, got = evaluate(inline_calls([record.before, record.after]), given)
             except (ValueError, IndexError):
                 continue  # one side fails on these values as the user's own graph does: the run tells
-            if isinstance(expected, tuple) or self.agree(record.before.type, expected, got):
+            if isinstance(expected, tuple) or self.agree(record.before.type, expected, got, (), record.before, given):
                 continue
             _, site = work.lookup(record.before)
             error = _found(
@@ -225,7 +235,8 @@ class _Checker:
                     [term],
                     given,
                 )
-        if not self.mode.agree(term.type, expected, got, children_first(instruction.terms)):
+        root = None if isinstance(term, _Typed) else term
+        if not self.mode.agree(term.type, expected, got, children_first(instruction.terms), root, given):
             raise _found(
                 BadOutput,
                 f"{self._place(instruction)}\n{instruction.op} differs from the NumPy meaning of "

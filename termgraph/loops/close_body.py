@@ -52,7 +52,7 @@ def close(traced: Traced, n_steps: Variable, function: Callable[..., Any], **par
         body=body, takes=tuple([t for _, t in pairs]), n_consts=len(outer), n_carry=len(traced.carries),
         until=traced.stop is not None, **params,
     )  # fmt: skip
-    note_places(op, Places([*traced.roots, *outer, *traced.leaves], replace), users=True)
+    note_places(op, Places([*traced.roots, *outer, *traced.leaves], replace))
     made = op(n_steps, *outer, *[c.init for c in traced.carries], *[x for _, x in traced.rows])
     return list(made) if isinstance(made, list) else [made]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +87,9 @@ def _equally_long(rows: list[tuple[str, Any]], n: Any) -> list[tuple[str, Any]]:
     return checked
 
 
-def _name(value: object, path: str) -> str | None:
-    return getattr(value, "name", None) or (path.strip("[]'\"") or None)
+def _name(value: object, path: str) -> str:
+    """What a part of the carry is called in the step: as where it starts, by its key, or by its place."""
+    return getattr(value, "name", None) or re.sub(r"^carry\['(\w+)'\]$", r"\1", f"carry{path}")
 
 
 def _row(label: str, x: Variable) -> TensorVariable:

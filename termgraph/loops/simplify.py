@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.loops.loop_term import LoopView, change_loops
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
@@ -188,12 +189,15 @@ def _unrolled(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
         return None  # a sequence may turn out to be too short: the loop says so best
     values = [c[1] for c in view.carries]
     stacks: list[list] = [[] for _ in view.ys]
-    for i in range(n):
-        given = {**view.consts, **{c[0]: v for c, v in zip(view.carries, values)}}
-        given.update({leaf: mk1(subtensor.bind(index=(i,)), x) for leaf, x in view.xs.items()})
-        new = _put_outside(view, [*[c[2] for c in view.carries], *view.ys], given)
-        values = new[: len(values)]
-        for stack, y in zip(stacks, new[len(values) :]):
-            stack.append(mk1(dimshuffle.bind(order=("x", *range(y.type.ndim))), y))
-    ys = [s[0] if n == 1 else mk(join.bind(axis=0), tuple(s)) for s in stacks]
+    try:
+        for i in range(n):
+            given = {**view.consts, **{c[0]: v for c, v in zip(view.carries, values)}}
+            given.update({leaf: mk1(subtensor.bind(index=(i,)), x) for leaf, x in view.xs.items()})
+            new = _put_outside(view, [*[c[2] for c in view.carries], *view.ys], given)
+            values = new[: len(values)]
+            for stack, y in zip(stacks, new[len(values) :]):
+                stack.append(mk1(dimshuffle.bind(order=("x", *range(y.type.ndim))), y))
+        ys = [s[0] if n == 1 else mk(join.bind(axis=0), tuple(s)) for s in stacks]
+    except ShapeError:  # lengths that change do not fit in some step: the loop says in which, and where it was written
+        return None
     return [*values, *ys]

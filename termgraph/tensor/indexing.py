@@ -128,7 +128,11 @@ def _bound(value: TensorVariable | int | None) -> Any:
         return None
     if isinstance(value, Variable):
         if not isinstance(value, TensorVariable) or value.type.ndim or value.type.kind not in "iu":
-            raise TypeError(f"a slice bound must be an integer without dimensions, got {value} of type {value.type}")
+            what = (
+                "; // divides integers, T.cast(x, 'int64') cuts off" if getattr(value.type, "kind", "") == "f" else ""
+            )
+            given = f"{value} of type {value.type}"
+            raise TypeError(f"a slice bound must be an integer without dimensions, got {given}{what}")
         return int(value.data) if isinstance(value, Constant) else value
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"a slice bound must be an integer, got {type(value).__name__} {value!r:.40}")

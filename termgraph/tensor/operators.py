@@ -110,9 +110,20 @@ def _no_len(self: Any) -> int:
     return self.type.shape[0]
 
 
+# What to write instead of a conversion that Python or a module of numbers asks for.
+_INSTEAD = {
+    "int": "T.cast(x, 'int64')",
+    "float": "T.cast(x, 'float64'), or the function of T instead of that of math (T.sqrt, T.exp)",
+    "an index": "tg.loop(..., length=n) or tg.scan(..., n_steps=n) instead of range(n), or give the input a shape=",
+}
+
+
 def _no_conversion(kind: str) -> Callable:
     def convert(self: Any) -> Any:
-        raise TypeError(f"cannot convert the symbolic variable {self} to {kind}; give it a value with .eval({{...}})")
+        raise TypeError(
+            f"cannot convert the symbolic variable {self} to {kind}: it has no value while the graph is built. In the "
+            f"graph write {_INSTEAD[kind]}; .eval({{...}}) computes its value now"
+        )
 
     return convert
 

@@ -13,7 +13,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.pooling import pool
+from termgraph.terms.ops.pooling import pool as pool_op
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import ShapeLike, TensorLike
@@ -80,7 +80,7 @@ def _pooled(
     zeros = _numbers(name, "pad", pad, n, 0)
     _check_padding(name, sizes, zeros, ignore_border)
     windows = {"size": sizes, "stride": steps, "pad": zeros, "ignore_border": bool(ignore_border)}
-    total = pool(x, kind="max" if mode == "max" else "sum", **windows)
+    total = pool_op(x, kind="max" if mode == "max" else "sum", **windows)
     if mode == "max":
         return total
     if mode == "sum":

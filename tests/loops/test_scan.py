@@ -347,12 +347,6 @@ def test_loop_wants_equally_long_sequences(linker):
                 f([1.0, 2.0, 3.0], b)
 
 
-def test_growing_result_cannot_be_stacked():
-    _, ys = tg.loop(lambda c, _: (T.concatenate([c, c]), c), T.constant([1.0]), length=3)
-    with pytest.raises(ValueError, match="changes its shape from"):
-        tg.function([], ys, mode="None")()
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_random_streams_draw_in_every_step(mode):
     rng = T.random.RandomStream(3)

@@ -25,7 +25,10 @@ def _reshape(s: Lengths, t: AnyTerm) -> Shape:
         known = [divide(size, rest)[0] if k is None else k for k in known]
     shape = tuple([k for k in known if k is not None])
     if size is not product(shape):
-        s.require(t, "eq", size, product(shape), "cannot reshape an array of {0} elements into one of {1}")
+        text = "cannot reshape an array of {0} elements into one of {1}"
+        if any(w.op.name == "floor_div" for w in wanted):  # what was written as -1
+            text += "; if one length is given as -1, the product of the others must divide the number of elements"
+        s.require(t, "eq", size, product(shape), text)
     return shape
 
 

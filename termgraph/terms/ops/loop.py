@@ -6,11 +6,11 @@ the body can stop early. Taps, updates and directions are translated to this by 
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -332,7 +332,7 @@ def _apply_to_made_up(t: Term, values: list[Any]) -> Any:
     except ShapeError:
         if t.op.kind != "elementwise":
             raise
-        lengths = zip_longest(*[v.shape[::-1] for v in values], fillvalue=1)
+        lengths = itertools.zip_longest(*[v.shape[::-1] for v in values], fillvalue=1)
         return np.zeros([max(ns) for ns in lengths][::-1], t.type.np_dtype)
 
 
@@ -348,16 +348,23 @@ def reference_runner(op: Loop) -> Runner:
 
 # ---------------------------------------------------------------------- where bodies came from
 Places = Mapping[Any, tuple[Any, ...]]  # term of a body -> (name, site) of the user's variable
-_places: weakref.WeakKeyDictionary[Any, Callable[[], Places]] = weakref.WeakKeyDictionary()
+_places: weakref.WeakKeyDictionary[Any, _Noted] = weakref.WeakKeyDictionary()
+_written = itertools.count(1)
 
 
-def note_places(op: Op, find: Callable[[], Places], users: bool = False) -> None:
-    """Remember how to find the user's names and lines for the terms of a body.
+class _Noted(NamedTuple):
+    """How to find the names of a body, and when the loop that they come from was written."""
 
-    Equal loops have the same op: the one that the user wrote last (`users`) gives the names.
+    find: Callable[[], Places]
+    written: int
+
+
+def note_places(op: Op, find: Callable[[], Places]) -> None:
+    """Remember how to find the user's names and lines for the terms of a body that a user wrote.
+
+    Equal loops have the same op: the one that was written last gives the names.
     """
-    if users or op not in _places:
-        _places[op] = find
+    _places[op] = _Noted(find, next(_written))
 
 
 class _Asked(threading.local):
@@ -372,21 +379,27 @@ _asked = _Asked()
 
 def places_of(op: Op) -> Places:
     """The user's name and line for the terms of a loop's body, as far as they are known."""
-    find = _places.get(op)
-    if find is None or op in _asked.ops:
+    noted = _places.get(op)
+    if noted is None or op in _asked.ops:
         return {}
     _asked.ops.add(op)
     try:
-        return find()
+        return noted.find()
     finally:
         _asked.ops.discard(op)
 
 
 def inherit_places(op: Op, source: Op, renamed: Mapping[Any, Any]) -> None:
-    """Let the body of `op`, made from that of `source` with leaves renamed, point to the same lines."""
+    """Let the body of `op`, made from that of `source` with leaves renamed, point to the same lines.
+
+    Of several that become the same the one that was written last gives the names, as in `note_places`.
+    """
     if op is source or source not in _places:
         return
-    find, renamed = _places[source], dict(renamed)
+    find, written = _places[source]
+    if op in _places and _places[op].written >= written:
+        return
+    renamed = dict(renamed)
 
     def renamed_places() -> Places:
         found = find()
@@ -397,7 +410,7 @@ def inherit_places(op: Op, source: Op, renamed: Mapping[Any, Any]) -> None:
             new = [renamed.get(t, t) for t in old]
         return dict(zip(new, [found[t] for t in old]))
 
-    note_places(op, renamed_places)
+    _places[op] = _Noted(renamed_places, written)
 
 
 def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
