@@ -197,8 +197,15 @@ class Distributions:
         """Vectors of positive numbers that sum to 1, with the parameters `alphas` along the last axis."""
         (alphas,) = _params("dirichlet", alphas=alphas)
         lengths = None if size is None else [*_lengths(size, ()), alphas.shape[-1]]
-        shares = self.gamma(alphas, 1.0, lengths, dtype)
-        return shares / reductions.sum(shares, axis=-1, keepdims=True)
+        if isinstance(alphas.term, Const) and np.all(alphas.term.value >= 0.5):
+            shares = self.gamma(alphas, 1.0, lengths, dtype)
+            return shares / reductions.sum(shares, axis=-1, keepdims=True)
+        # Gammas of small parameters are too small for floats, all of a vector at once: their logarithms are not.
+        alphas = elemwise.cast(alphas, "float64")
+        u = self._unit(lengths, (alphas,), "float64", open_=True)
+        logs = ew.log(self.gamma(alphas + 1.0, 1.0, lengths, "float64")) + ew.log(u) / alphas
+        shares = ew.exp(logs - reductions.max(logs, axis=-1, keepdims=True))
+        return elemwise.cast(shares / reductions.sum(shares, axis=-1, keepdims=True), _float_dtype(dtype))
 
     def multivariate_normal(
         self, mean: TensorLike, cov: TensorLike, size: ShapeLike = None, dtype: DTypeLike = None

@@ -17,13 +17,13 @@ from termgraph.tensor.inserting import zeros_in_front
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.linalg import eigvals, pinv
-from termgraph.tensor.products import dot
+from termgraph.tensor.linalg import eigvals, inv, lstsq, pinv
+from termgraph.tensor.products import dot, outer
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.running import ABOVE
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import promote
+from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.ops import elementwise as ew
 
 if TYPE_CHECKING:
@@ -64,12 +64,19 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
 
 @on_terms
 def polyfit(
-    x: TensorLike, y: TensorLike, deg: int, rcond: float | None = None, w: TensorLike | None = None
-) -> TensorVariable:
+    x: TensorLike,
+    y: TensorLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: TensorLike | None = None,
+    cov: bool | str = False,
+) -> Any:
     """The coefficients of the polynomial of degree `deg` that fits points best by least squares, each weighted by `w`.
 
     `y` may be a matrix with a set of points in each column. Where the points leave coefficients open, the smallest ones
-    are given.
+    are given. With `full` a list of them, the residuals, the rank, the singular values and `rcond`; with `cov` of them
+    and of their covariance, which with "unscaled" takes the weights for one over the standard deviations.
 
     >>> import termgraph.tensor as T
     >>> T.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0], 1).eval().round(9)
@@ -85,8 +92,34 @@ def polyfit(
         w = as_tensor(w)
         powers, y = powers * dimshuffle(w, 0, "x"), y * (w if y.ndim == 1 else dimshuffle(w, 0, "x"))
     norms = ew.sqrt(sum_over(ew.real(powers * ew.conj(powers)), 0))  # columns of one size: fewer digits are lost
-    found = dot(pinv(powers / norms, rcond), y)
-    return found / (norms if y.ndim == 1 else dimshuffle(norms, 0, "x"))
+    each = norms if y.ndim == 1 else dimshuffle(norms, 0, "x")
+    if full:
+        if rcond is None:
+            rcond = length(x, 0) * finfo(x.dtype).eps
+            if not isinstance(rcond, float):
+                raise ValueError(
+                    f"polyfit: full=True needs rcond= or a known number of points, got {x} of type {x.type}"
+                )
+        found, *rest = lstsq(powers / norms, y, rcond)
+        return [found / each, *rest, as_tensor(rcond)]
+    found = dot(pinv(powers / norms, rcond), y) / each
+    return [found, _covariance(powers, y, found, norms, cov)] if cov else found
+
+
+def _covariance(powers: Any, y: Any, found: Any, norms: Any, cov: bool | str) -> TensorVariable:
+    """The covariance of coefficients, of those of each column in a last dimension."""
+    columns = powers / norms
+    base = inv(dot(ew.conj(columns.T), columns)) / outer(norms, norms)
+    n, free = length(powers, 0), powers.type.shape[1]
+    if cov != "unscaled" and isinstance(n, int) and n <= free:
+        raise ValueError(
+            f"polyfit: the covariance of {free} coefficients needs more than {n} points; cov='unscaled' does not"
+        )
+    base = base if y.ndim == 1 else dimshuffle(base, 0, 1, "x")
+    if cov == "unscaled":
+        return base
+    off = y - dot(powers, found)
+    return base * (sum_over(ew.real(off * ew.conj(off)), 0) / (n - free))
 
 
 @on_terms

@@ -12,12 +12,15 @@ from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.nans import count_numbers, has_nan
-from termgraph.tensor.reductions import axes_of
+from termgraph.tensor.reductions import axes_of, cumsum
+from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import dimshuffle, moveaxis, reshape
-from termgraph.tensor.sorting import median, sort
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
+from termgraph.tensor.sorting import argsort, median, sort
+from termgraph.tensor.statistics import in_order
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.assume import required
 from termgraph.terms.term import Const
 
 if TYPE_CHECKING:
@@ -44,19 +47,30 @@ METHODS_OF_QUANTILES = (*FROM_ENDS, *PLACES)
 
 @on_terms
 def quantile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+    a: TensorLike,
+    q: TensorLike,
+    axis: AxisLike = None,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> TensorVariable:
     """The numbers below which a share `q` (from 0 to 1) of the elements along axes lies; NaN if there is one.
 
     Several shares make a new first dimension. `method` says what lies between two elements, with NumPy's words:
     "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
-    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased".
+    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased". With `weights`, of all
+    elements or one for each place along the axes, shares are those of the weights ("inverted_cdf" only).
 
     >>> import termgraph.tensor as T
     >>> T.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5]).eval()
     array([1. , 2.5])
+    >>> T.quantile([1.0, 2.0, 3.0, 4.0], 0.5, method="inverted_cdf", weights=[1, 1, 1, 7]).eval()
+    array(4.)
     """
     a, q = _numbers_and_shares(a, q, method)
+    if weights is not None:
+        return _by_weights(a, q, axis, method, keepdims, weights, False)
     axes = axes_of(axis, a.ndim)
     ordered, n = _ordered(a, axes)
     below, above, part = _neighbours(q, n, method)
@@ -69,7 +83,13 @@ def quantile(
 
 @on_terms
 def nanquantile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+    a: TensorLike,
+    q: TensorLike,
+    axis: AxisLike = None,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> TensorVariable:
     """`quantile` of what is not NaN; NaN where everything is.
 
@@ -78,6 +98,8 @@ def nanquantile(
     array(1.5)
     """
     a, q = _numbers_and_shares(a, q, method)
+    if weights is not None:
+        return _by_weights(a, q, axis, method, keepdims, weights, has_nan(a))
     if not has_nan(a):
         return quantile(a, q, axis, method, keepdims)
     axes = axes_of(axis, a.ndim)
@@ -87,6 +109,43 @@ def nanquantile(
     below, above, part = _neighbours(q, ew.maximum(last, 0) + 1, method)
     low, high = [_picked(ordered, p) for p in (below, above)]
     return _shares_first(_between(low, high, part, method), a, q, axes, keepdims)
+
+
+def _by_weights(
+    a: TensorVariable, q: TensorVariable, axis: AxisLike, method: str, keepdims: bool, weights: TensorLike, skip: bool
+) -> TensorVariable:
+    """The first element of each sorted row up to which a share `q` of the weights lies; `skip`: NaN have none."""
+    if method != "inverted_cdf":
+        raise ValueError(f"quantile: weights need method='inverted_cdf', got {method!r}")
+    axes = axes_of(axis, a.ndim)
+    rows = _rows(a, axes)
+    order = argsort(rows, -1)
+    ordered, heavy = [take_along_axis(v, order, -1) for v in (rows, _rows(_each_weight(a, weights, axis), axes))]
+    if skip:
+        heavy = ew.switch(ew.isnan(ordered), 0.0, heavy)
+    reached = cumsum(heavy, -1)
+    share = cast(reached / expand_dims(reached[..., -1], -1), q.dtype)
+    share = ew.switch(ew.gt(share, 0), share, -1)  # a share of 0 ends at the first element that has a weight
+    places = sum_over(cast(ew.lt(expand_dims(share, -1), ravel(q)), "int64"), -2)
+    last = length(rows, -1) - 1
+    found = take_along_axis(ordered, ew.minimum(places, last), -1)
+    found = reshape(found, [*lengths(rows)[:-1], *lengths(q)])
+    if a.type.kind == "f" and not skip:
+        end = ordered[..., -1]
+        found = ew.switch(ew.isnan(dimshuffle(end, *range(end.ndim), *["x"] * q.ndim)), np.nan, found)
+    return _shares_first(found, a, q, axes, keepdims)
+
+
+def _each_weight(a: TensorVariable, weights: TensorLike, axis: AxisLike) -> TensorVariable:
+    """Weights as numbers of float64 for each element; those with a dimension for each of the axes lie along these."""
+    w = as_tensor(weights)
+    if w.ndim != a.ndim:
+        along = in_order(axis, a.ndim)
+        if axis is None or w.ndim != len(along):
+            raise TypeError(f"quantile: weights have {w.ndim} dimensions; expected {a.ndim}, or one per axis given")
+        w = dimshuffle(w, *[along.index(d) if d in along else "x" for d in range(a.ndim)])
+    w = cast(w, "float64")
+    return broadcast_to(required(w, ew.ge(w, 0), message="quantile: weights must not be negative"), lengths(a))
 
 
 def _neighbours(q: TensorVariable, n: Any, method: str) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
@@ -197,7 +256,13 @@ def _shares_first(
 
 @on_terms
 def percentile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+    a: TensorLike,
+    q: TensorLike,
+    axis: AxisLike = None,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> TensorVariable:
     """`quantile` with shares from 0 to 100.
 
@@ -206,12 +271,18 @@ def percentile(
     array(2.5)
     """
     a, q = _numbers_and_shares(a, q, method, 100)
-    return quantile(a, ew.true_div(q, 100), axis, method, keepdims)
+    return quantile(a, ew.true_div(q, 100), axis, method, keepdims, weights=weights)
 
 
 @on_terms
 def nanpercentile(
-    a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
+    a: TensorLike,
+    q: TensorLike,
+    axis: AxisLike = None,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> TensorVariable:
     """`nanquantile` with shares from 0 to 100.
 
@@ -220,7 +291,7 @@ def nanpercentile(
     array(1.5)
     """
     a, q = _numbers_and_shares(a, q, method, 100)
-    return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims)
+    return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims, weights=weights)
 
 
 @on_terms

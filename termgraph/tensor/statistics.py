@@ -66,7 +66,7 @@ def average(
         return [found, _everywhere(found, count(x, axis))] if returned else found
     weights = as_tensor(weights)
     if weights.ndim != x.ndim:
-        axes = _in_order(axis, x.ndim)
+        axes = in_order(axis, x.ndim)
         if axis is None or weights.ndim != len(axes):
             raise TypeError(
                 f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
@@ -82,7 +82,7 @@ def average(
     return [found, _everywhere(found, total)] if returned else found
 
 
-def _in_order(axis: AxisLike, ndim: int) -> Sequence[int]:
+def in_order(axis: AxisLike, ndim: int) -> Sequence[int]:
     """The axes as they are given: weights have their dimensions in this order."""
     axes = axes_of(axis, ndim)
     return [normal_axis(a, ndim) for a in axis] if isinstance(axis, (tuple, list)) else axes

@@ -51,6 +51,23 @@ def test_continuous_distributions(make, cdf):
     assert stats.kstest(values, cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("alphas", [[1e-3, 2e-3], [0.01, 0.02, 0.3], [0.4, 0.2, 2.0], [0.0, 0.1]])
+def test_shares_of_small_parameters(alphas, dtype):
+    """Gammas of all of them are 0 in one draw of a few, and 0 / 0 is no share."""
+    a, mean = T.dvector("a"), np.array(alphas) / sum(alphas)
+    for given in (a, alphas):
+        shares = tg.function(
+            [a], T.random.RandomStream(3).dirichlet(given, size=N, dtype=dtype), on_unused_input="ignore"
+        )
+        found = shares(alphas)
+        assert found.dtype == dtype and found.shape == (N, len(alphas))
+        np.testing.assert_allclose(found.sum(1), 1, rtol=1e-5)
+        wide, spread = found.astype("float64"), mean * (1 - mean) / (sum(alphas) + 1)
+        np.testing.assert_allclose(wide.mean(0), mean, atol=5 * (spread.max() / N) ** 0.5)
+        np.testing.assert_allclose(wide.var(0), spread, atol=0.01)
+
+
 @pytest.mark.parametrize(
     ("make", "expected"),
     [

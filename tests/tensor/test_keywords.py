@@ -20,9 +20,7 @@ ANYWHERE = {
 BY_NAME = {
     "argpartition kind": "partial sorts have one way", "partition kind": "partial sorts have one way",
     "concat out": "results are new arrays", "fill_diagonal val": "the word is `value`",
-    "array ndmax": "lists are read to their end", "polyfit full": "not yet", "polyfit cov": "not yet",
-    "median weights": "not yet", "percentile weights": "not yet", "quantile weights": "not yet",
-    "nanpercentile weights": "not yet", "nanquantile weights": "not yet",
+    "array ndmax": "lists are read to their end", "median weights": "not yet",
 }  # fmt: skip
 
 
@@ -116,6 +114,34 @@ def test_methods_of_quantiles(method, rng):
     a[0, 1] = a[2, 3] = a[2, 4] = np.nan
     check(lambda x: T.nanquantile(x, SHARES, 1, method), lambda x: np.nanquantile(x, SHARES, 1, method=method), a)
     check(lambda x: T.quantile(x, SHARES, 1, method), lambda x: np.quantile(x, SHARES, 1, method=method), a)
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+@given(data=st.data(), a=arrays(("float64", "float32", "int64"), min_dims=1, min_side=1))
+@quick(20)
+def test_quantiles_of_weighted_elements(name, data, a):
+    axes = [None, *range(-a.ndim, a.ndim), *([(1, 0)] if a.ndim > 2 else [])]
+    axis = data.draw(st.sampled_from(axes))
+    all_of_them = axis is None or name[:3] == "nan" or data.draw(st.booleans())  # NumPy's nanquantile fails by others
+    some = a.shape if all_of_them else tuple(a.shape[d] for d in np.atleast_1d(axis))
+    w = data.draw(arrays(("float64", "int64"), shape=some).map(lambda w: abs(np.nan_to_num(w, posinf=3, neginf=2)) % 7))
+    w = w + 1 if name[:3] == "nan" else np.concatenate([w.ravel()[:-1], [1]]).reshape(some) if axis is None else w + 1
+    q = np.asarray(data.draw(st.sampled_from([0.0, 0.3, 1.0, [0.1, 0.5, 0.9], [[0.25, 0.75]]])))
+    q = (q * 100 if name[-10:] == "percentile" else q).tolist()
+    ours, theirs = getattr(T, name), getattr(np, name)
+    how = {"axis": axis, "method": "inverted_cdf", "keepdims": data.draw(st.booleans())}
+    check(lambda x, w: ours(x, q, weights=w, **how), lambda x, w: theirs(x, q, weights=w, **how), a, w)
+
+
+def test_weights_of_quantiles_that_are_refused():
+    a, method = np.arange(6.0).reshape(2, 3), "inverted_cdf"
+    with pytest.raises(ValueError, match="weights need method='inverted_cdf', got 'linear'"):
+        T.quantile(a, 0.5, weights=a)
+    with pytest.raises(TypeError, match="weights have 1 dimensions; expected 2, or one per axis given"):
+        T.quantile(a, 0.5, method=method, weights=a[0])
+    with pytest.raises(ValueError, match="weights must not be negative"):
+        T.quantile(a, 0.5, method=method, weights=-a).eval()
+    tg.verify_grad(lambda x: T.quantile(x, 0.4, 1, method, weights=a + 1), [np.cos(a)], rng=np.random.RandomState(1))
 
 
 # ---------------------------------------------------------------------- new arrays, and those put together

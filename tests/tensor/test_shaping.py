@@ -355,12 +355,48 @@ def test_pad(mode, x, data):
         check(lambda v: T.pad(v, 2, mode, end_values=(1, 2)), lambda a: np.pad(a, 2, mode, end_values=(1, 2)), x)
 
 
+@pytest.mark.parametrize("mode", ["maximum", "mean", "median", "minimum"])
+@given(x=arrays(("float64", "int16", "bool"), min_dims=1, max_dims=2, min_side=1, finite=True), data=st.data())
+@quick(20)
+def test_pad_by_statistics_of_the_ends(mode, x, data):
+    if mode == "median" and x.dtype == bool:
+        x = x.astype("int8")
+    widths = [tuple(data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=2))) for _ in range(x.ndim)]
+    for n in (None, 1, 2, (2, 9), ((3, 1),)):
+        how = {"mode": mode, "stat_length": n}
+        check(lambda v: T.pad(v, widths, **how), lambda a: np.pad(a, widths, **how), x)  # noqa: B023
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+@given(x=arrays(("float64", "int16", "uint8"), min_dims=1, max_dims=2, min_side=1, finite=True), data=st.data())
+@quick(20)
+def test_pad_by_odd_reflections(mode, x, data):
+    widths = [tuple(data.draw(st.lists(st.integers(0, 9), min_size=2, max_size=2))) for _ in range(x.ndim)]
+    how = {"mode": mode, "reflect_type": "odd"}
+    check(lambda v: T.pad(v, widths, **how), lambda a: np.pad(a, widths, **how), x)
+
+
+def test_pad_by_axis():
+    a = np.arange(6.0).reshape(2, 3)
+    for by_axis, widths in (({0: 2, -1: (1, 3)}, [(2, 2), (1, 3)]), ({1: 1}, [(0, 0), (1, 1)]), ({}, 0)):
+        check(lambda v, w=by_axis: T.pad(v, w, "edge"), lambda x, w=widths: np.pad(x, w, "edge"), a)
+    check(lambda v: T.pad(v, 1, "empty")[1:-1, 1:-1], lambda x: x, a)
+    with pytest.raises(ValueError, match="pad: axis 2 is out of range"):
+        T.pad(a, {2: 1})
+    with pytest.raises(ValueError, match="of a stat_length of 0 elements there is no maximum"):
+        T.pad(a, 1, "maximum", stat_length=0)
+    with pytest.raises(ValueError, match="reflect_type must be 'even' or 'odd'"):
+        T.pad(a, 1, "reflect", reflect_type="both")
+    with pytest.raises(TypeError, match="reflect_type='odd' takes numbers"):
+        T.pad(a > 0, 1, "reflect", reflect_type="odd")
+
+
 def test_pad_by_symbolic_widths():
     for mode in ("constant", "edge", "wrap"):
         check(lambda v, n, m=mode: T.pad(v, ((n, 1), (0, n)), m), lambda a, n, m=mode: np.pad(a, ((n, 1), (0, n)), m),
               np.arange(6.0).reshape(2, 3), np.array(2))  # fmt: skip
-    with pytest.raises(ValueError, match="unknown mode 'median'"):
-        T.pad(T.dvector(), 1, "median")
+    with pytest.raises(ValueError, match="unknown mode 'mode'"):
+        T.pad(T.dvector(), 1, "mode")
     with pytest.raises(ValueError, match="must not be negative"):
         T.pad(T.dvector(), -1)
     with pytest.raises(ValueError, match="is empty"):

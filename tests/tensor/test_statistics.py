@@ -249,6 +249,20 @@ def test_polynomials():
     same(T.polyval([1, 2, 3], [4, 5]), np.polyval([1, 2, 3], [4, 5]))
     same(T.polyfit(C(x), C(y), 3, w=C(abs(w))), np.polyfit(x, y, 3, w=abs(w)))
     same(T.polyfit(C(x), C(np.stack([y, w], 1)), 2), np.polyfit(x, np.stack([y, w], 1), 2))
+    for cov in (True, "unscaled"):
+        for values in (y, np.stack([y, w], 1)):
+            fit, spread = T.polyfit(C(x), C(values), 2, w=C(abs(w)), cov=cov)
+            wanted = np.polyfit(x, values, 2, w=abs(w), cov=cov)
+            np.testing.assert_allclose(fit.eval(), wanted[0])
+            np.testing.assert_allclose(spread.eval(), wanted[1])
+    for rcond in (None, 1e-9):
+        full = T.polyfit(C(x), C(y), 2, rcond, full=True, w=C(abs(w)))
+        for ours, numpys in zip(full, np.polyfit(x, y, 2, rcond, full=True, w=abs(w)), strict=True):
+            np.testing.assert_allclose(ours.eval(), numpys)
+    with pytest.raises(ValueError, match="full=True needs rcond= or a known number of points"):
+        T.polyfit(unknown, C(y), 2, full=True)
+    with pytest.raises(ValueError, match="the covariance of 3 coefficients needs more than 3 points"):
+        T.polyfit(x[:3], y[:3], 2, cov=True)
     for m in (0, 1, 2, 7):
         same(T.polyder(C(p), m), np.polyder(p, m))
         same(T.polyint(C(p), m), np.polyint(p, m))

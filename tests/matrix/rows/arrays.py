@@ -394,3 +394,7 @@ def _padded(c):
 moved("pad", _padded, ranks=(1, 2, 3))
 moved("pad (ramp)", lambda c: {**_padded(c), "mode": "linear_ramp"}, np.pad, T.pad, ranks=(1, 2), special=False, scaled=True,
       dtypes=("float32", "float64"))  # fmt: skip
+moved("pad (odd)", lambda c: {**_padded(c), "mode": c.pick("reflect", "symmetric"), "reflect_type": "odd"}, np.pad, T.pad,
+      ranks=(1, 2), special=False, scaled=True, dtypes=("float64", "int16"))  # fmt: skip
+moved("pad (statistics)", lambda c: {**_padded(c), "mode": c.pick("maximum", "mean", "minimum"), "stat_length": c.pick(None, 1, 2)},
+      np.pad, T.pad, ranks=(1, 2), special=False, scaled=True, smooth=False, dtypes=("float64",))  # fmt: skip
