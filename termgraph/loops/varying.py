@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import nonzero, subtensor
@@ -23,6 +24,8 @@ from termgraph.terms.types import TensorType
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
     from termgraph.terms.term import AnyTerm
+
+_linear = lazy("termgraph.rules.linear")
 
 _BY_VALUE = frozenset(
     (nonzero, unique, unique_all, unique_counts, unique_inverse, bincount)
@@ -78,6 +81,8 @@ def _is_known(t: AnyTerm) -> bool:
 def _asked_for(t: AnyTerm, values: set[Any]) -> bool:
     """Whether the lengths of a result come from values that move."""
     family = t.op.family
+    if family is bincount and _linear.are_places(t.args[0], t.args[1]):
+        return t.args[1] in values
     if family in _BY_VALUE or (family is loop and t.op.params["until"]):
         return True
     return any(a in values for a in _lengths_given(t, family))

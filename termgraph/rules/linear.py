@@ -2,7 +2,7 @@
 
 `i * 4 + j - 3` is the form {i: 4, j: 1} and -3, as far as nothing on the way wraps around. The difference of two forms
 is bounded by the ranges of what stands in it, and by bounds that are terms: `T.assume(i, between=(0, n))`, remainders,
-rows of `arange(n)`, the operands of a minimum.
+rows of `arange(n)`, places of extremes, the operands of a minimum.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from termgraph.rules.indices import length
 from termgraph.rules.intervals import (
     Range,
     decides,
@@ -29,6 +30,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import assume, between
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import gather, subtensor
+from termgraph.terms.ops.reduce import argmax, argmin
 from termgraph.terms.ops.shaping import arange
 
 if TYPE_CHECKING:
@@ -200,11 +202,15 @@ class _Reader:
         elif family is subtensor or family is gather:
             if _bare(args[0]).op.family is arange:
                 yield from self._bounds(_bare(args[0]), above)
+        elif family in _PLACES and above and len(axes := t.op.params["axis"]) == 1:
+            yield 1, _sum([self.form(length(args[0], axes[0])), ({}, -1)])
 
 
 _LOOKED_INTO = frozenset((ew.add, ew.sub, ew.neg, ew.mul))
 _STATING = frozenset((assume, between, ew.cast))
-_BOUNDED = frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))  # by other terms, if not by numbers
+_PLACES = frozenset((argmax, argmin))
+# bounded by other terms, if not by numbers
+_BOUNDED = _PLACES | frozenset((ew.mod, ew.floor_div, arange, subtensor, gather, ew.cast))
 _UNCHANGED = _STATING | {dimshuffle}  # of what `_bare` may take away
 _TELLING = _UNCHANGED | _BOUNDED | _LOOKED_INTO  # where operands may bound a term
 _HELD, _TOWERING = _TELLING | {ew.minimum}, _TELLING | {ew.maximum}  # what terms may be above of, and below
@@ -262,6 +268,12 @@ def not_above(x: AnyTerm, y: AnyTerm, by: int = 0) -> bool:
         return found and not by
     reader = _Reader(x, y)
     return reader.at_least_zero(_sum([reader.form(y), _times(reader.form(x), -1), ({}, -by)]))
+
+
+def are_places(i: AnyTerm, n: AnyTerm) -> bool:
+    """Whether all elements of `i` are known to be from 0 to n - 1: places of extremes along n, what is clipped."""
+    known = range_of(i)
+    return known is not None and known[0] >= 0 and not_above(i, n, 1)
 
 
 def _by_operands(x: AnyTerm, y: AnyTerm) -> bool | None:

@@ -211,9 +211,11 @@ def test_differences_of_unsigned_numbers_keep_their_range():
 
 
 def test_which_is_smaller():
-    a = T.arange(v.shape[0])
+    a, rows = T.arange(v.shape[0]), T.dmatrix("rows")
     for low, high, by in ((k, n, 1), (k, n - 1, 0), (a, v.shape[0], 1), (i * 4 + j, i * 4 + 3, 0), (x % m, m, 1),
-                          (T.minimum(x, i), i, 0), (m // 4 * 4, m, 0), (i, T.maximum(x, i), 0)):  # fmt: skip
+                          (T.minimum(x, i), i, 0), (m // 4 * 4, m, 0), (i, T.maximum(x, i), 0),
+                          (T.argmin(rows, axis=1), rows.shape[1], 1),
+                          (T.argmax(T.exp(rows) * 2, axis=0), rows.shape[0] - 1, 0)):  # fmt: skip
         assert not_above(low.term, high.term, by), f"{low.term} + {by} <= {high.term}"
         assert not not_above(high.term, low.term, by + 1)
     assert not not_above((x + 1).term, (x + 2).term)  # x + 2 may be the least number there is

@@ -1,12 +1,13 @@
 """Routines whose results are as long as all elements of an operand say, which the program's plan reads beforehand.
 
-Places of a mask, the elements that it keeps, and how often whole numbers occur.
+Places of a mask, the elements that it keeps, and how often whole numbers occur, where no more is known of these.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from termgraph._lazy import lazy
 from termgraph.lower.lengths.index import maximum
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.push.masks import KEPT
@@ -16,6 +17,8 @@ from termgraph.terms.ops.indexing import MASK_LENGTH
 if TYPE_CHECKING:
     from termgraph.lower.lengths.index import Poly
     from termgraph.terms.term import AnyTerm
+
+_linear = lazy("termgraph.rules.linear")
 
 OUTSIDE = "index {0} is out of bounds for axis 0 with size {1}"
 NEGATIVE = "bincount: values must not be negative, got {0} at position {1}"
@@ -57,7 +60,8 @@ def _bincount(t: AnyTerm) -> Spec | None:
 
 def _bins(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     least = s.as_length(t.args[1], t, "bincount: minlength must not be negative, got {0}")
-    sizes["bins"] = maximum(least, s.of_all("most", t.args[0], t) + 1)
+    known = _linear.are_places(t.args[0], t.args[1])
+    sizes["bins"] = least if known else maximum(least, s.of_all("most", t.args[0], t) + 1)
 
 
 def _as_they_are(t: Any) -> tuple[str, ...]:

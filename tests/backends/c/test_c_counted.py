@@ -195,3 +195,45 @@ def test_counts_that_no_memory_holds(largest):
         with pytest.raises((ValueError, MemoryError)):
             f(np.array([-1, largest]))
         assert f(np.array([1, 3])).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "STRICT", "DEBUG_MODE"])
+def test_numbers_that_are_known_to_be_small_are_counted_where_they_are_computed(rng, mode):
+    """Nearest centres in a loop, lengths not known; numbers that are clipped, and remainders."""
+    c = T.dmatrix("c")
+
+    def nearest(c):
+        return T.argmin(((X[:, None] - c[None]) ** 2).sum(axis=-1), axis=1)
+
+    def step(c, _):
+        found = nearest(c)
+        counts = T.bincount(found, minlength=c.shape[0])
+        sums = T.inc_subtensor(T.zeros_like(c)[found], X)
+        return T.where(counts[:, None] > 0, sums / T.maximum(counts, 1)[:, None], c), counts
+
+    centres, counts = tg.loop(step, c, length=3)
+    weighed = T.bincount(nearest(c), X[:, 0], c.shape[0])
+    few = [T.bincount(T.clip(k, 0, 4), minlength=5), T.bincount(k % 3, minlength=4)]
+    slope = tg.grad((centres**2).sum(), X)
+    f = tg.function([X, c, k], [centres, counts, weighed, *few, slope], mode=mode)
+    assert f.maker.work.not_native is None
+    points, starts, numbers = rng.normal(size=(40, 2)), rng.normal(size=(6, 2)), rng.integers(-9, 9, 50)
+    close = lambda c: ((points[:, None] - c) ** 2).sum(axis=-1).argmin(axis=1)  # noqa: E731
+    wanted, each = starts, []
+    for _ in range(3):
+        found = close(wanted)
+        each.append(np.bincount(found, minlength=6))
+        wanted = np.array([points[found == j].mean(axis=0) if (found == j).any() else wanted[j] for j in range(6)])
+    got = f(points, starts, numbers)
+    np.testing.assert_allclose(got[0], wanted, rtol=1e-12)
+    same(got[1], np.array(each))
+    np.testing.assert_allclose(got[2], np.bincount(close(starts), points[:, 0], 6), rtol=1e-12)
+    np.testing.assert_allclose((got[5] * points).sum(), 2 * (wanted**2).sum(), rtol=1e-10)  # centres are means
+    same(got[3:5], [np.bincount(np.clip(numbers, 0, 4), minlength=5), np.bincount(numbers % 3, minlength=4)])
+
+
+def test_numbers_that_may_be_too_large_still_say_how_many_are_counted():
+    f = tg.function([k], T.bincount(T.clip(k, 0, 5), minlength=5), mode=PY)
+    g = tg.function([k], T.bincount(T.clip(k, 0, 5), minlength=5))
+    for values in ([], [1, 2], [5], [9, -9]):
+        same(f(np.array(values, int)), g(np.array(values, int)))
