@@ -104,7 +104,7 @@ def _parts(body: Callable, returned: Any, carries: Sequence[Carry], form: Any) -
     if isinstance(returned, tuple) and len(returned) == 3 and isinstance(returned[2], Until):
         stop = scalar_condition(returned[2])
         returned = returned[:2]
-    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2 or isinstance(returned[1], Until):
         raise TypeError(
             f"loop: {function_text(body)} must return (carry, y) or (carry, y, tg.until(condition)), "
             f"got {returned!r:.80}. Return None for y if there is nothing to stack"

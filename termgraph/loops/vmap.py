@@ -89,6 +89,13 @@ class _Mapping:
         old = {v.term: v for v in ancestors(outs)}
         leaves = {v.term: v for v in ancestors(self.args)} | {t: v for t, v in old.items() if not t.args}
         sites = {new: old[t].site for new, t in made.items() if t in old}
+        for new, site in list(sites.items()):  # a product of rows became a product and a sum: both are from that line
+            waiting = list(new.args)
+            while waiting:
+                part = waiting.pop()
+                if part.args and part not in sites and part not in made and part not in leaves:
+                    sites[part] = site
+                    waiting.extend(part.args)
         return variables_of(terms, leaves, sites=sites)
 
 

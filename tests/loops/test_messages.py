@@ -71,3 +71,16 @@ def test_a_rest_that_is_no_whole_number(mode):
     x = T.dtensor4("x")
     told = fails([x], x.reshape((-1, 7)), [np.ones((2, 3, 4, 4))], mode)
     assert "array of 96 elements" in told and "-1, the product of the others must divide" in told
+
+
+def test_a_condition_in_the_place_of_a_result():
+    with pytest.raises(TypeError, match=r"must return \(carry, y\) or \(carry, y, tg.until\(condition\)\)"):
+        tg.loop(lambda c, _: (c + 1, tg.until(c > 3)), 0, length=10)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "None"])
+def test_different_numbers_of_examples(mode):
+    """A product of two rows is a product and a sum for many: each knows the line."""
+    a, b = T.dmatrix("a"), T.dmatrix("b")
+    told = fails([a, b], tg.vmap(lambda a, b: a @ b)(a, b), [np.ones((3, 2)), np.ones((4, 2))], mode)
+    assert "lambda a, b: a @ b" in told
