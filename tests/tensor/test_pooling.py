@@ -225,10 +225,10 @@ def test_gradients_of_many_small_planes(rng, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
-    """Strips that are whole, cut, one or many; small planes; NaN; the last plane, behind which nothing is written."""
+    """Strips that are whole, cut, one or many; small planes; NaN, infinities; a last plane, behind which is nothing."""
     x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
     texts = set()
-    for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (2, 4, 1)):
+    for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (2, 4, 1), (3, 1, 0), (9, 4, 3)):
         how = {"size": (k, k), "stride": (s, s), "pad": (p, p), "ignore_border": True}
         back = pool_sum_grad(g, *T.shape(x)[1:], **how)
         outputs = [pool(x, kind="max", **how), pool_max_grad(x, y, g, **how), back]
@@ -239,6 +239,7 @@ def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
         for planes, h, w in (*sizes, (5, 8, 8), (1, 6, 8), (9, 5, 4), (19, 3, 3), (1, 3, 3), (2, 3, 4)):
             value = rng.integers(0, 9, (planes, h, w)).astype(dtype)
             value[-1, 2, 1] = np.nan
+            value[0, -1], value[0, :, 0], value[-1, 0, -1] = -np.inf, -np.inf, np.inf
             shape = [planes, *[(n + 2 * p - k) // s + 1 for n in (h, w)]]
             most = f(value, np.zeros(shape, dtype), np.zeros(shape, dtype))[0]
             cotangent = rng.integers(1, 99, shape).astype(dtype)

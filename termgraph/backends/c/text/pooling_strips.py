@@ -1,16 +1,21 @@
 """C text of the gradients of pooling with vectors of 64 bytes, whose lanes masks choose: strips, small planes.
 
 A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
-registers, so that nothing is stored but the result. Where as many rows as windows move by are one vector, that goes
-down a plane instead. Where all windows of a plane are one vector, each vector of elements picks its own windows from
-it. Pure text.
+registers, so that nothing is stored but the result (that of maxima is in `pooling_columns`). Where as many rows as
+windows move by are one vector, that goes down a plane instead. Where all windows of a plane are one vector, each vector
+of elements picks its own windows from it. Pure text.
 """
 
 from __future__ import annotations
 
+from termgraph.backends.c.text import pooling_columns
+
 SIDE = 3  # windows over an element in each direction, up to which their maxima and cotangents fit the registers
 STRIDES = (1, 2, 4)  # which divide the lanes: windows lie alike over all strips
-NEEDED = "loadu$P512_mask storeu$P512_mask cmp$P512_mask add$P512_mask mova$P512_mask permvar$F512_mask"
+NEEDED = (
+    "loadu$P512_mask storeu$P512_mask cmp$P512_mask add$P512_mask mova$P512_mask permvar$F512_mask "
+    + pooling_columns.NEEDED
+)
 
 
 def fits(k: int, s: int) -> bool:
@@ -21,30 +26,29 @@ def fits(k: int, s: int) -> bool:
 def functions(compared: bool, size: int, k: int, s: int) -> str:
     """The text for numbers of so many bytes; `$NAME`, `$N`, `$T` and `$I` are left open."""
     side = (k - 1) // s + 1
+    texts = [pooling_columns.strips(size, k, s)] if compared else [STRIPS.strip()]
     small = [*[ROWS.strip()] * (side > 1), SMALL.strip()] if compared and s > 1 else []
-    out = "\n".join([MASKED.strip(), STRIPS.strip(), *small, "#endif", "#endif"])
+    out = "\n".join([MASKED.strip(), *texts, *small, "#endif", "#endif"])
     lines = [f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)]
     pieces = {
         "$LANES": f"    for (int64_t e = 0; e < LANES; e++) {{ {' '.join(lines)} }}\n" if s > 1 else "",
         "$TO": f"    tg_pool_index_$N {', '.join(f'to{c}' for c in range(side))};\n" if s > 1 else "",
         "$IN": ", ".join(f"in{c} = at[{c + 2}]" for c in range(side)),
-        "$ZERO": ", ".join(f"{row} = {{0}}" for t in range(side) for row in _kept(compared, side, t)),
+        "$SUMS": ", ".join(f"g{t} = {{0}}" for t in range(side)),
+        "$LATER": " ".join(f"g{t} = g{t - 1};" for t in range(side - 1, 0, -1)),
+        "$READ": _read(side, s),
+        "$EACH_ROW": "\n".join(_row(k, s, v, side) for v in range(s)),
+        "$ZERO": ", ".join(f"{row} = {{0}}" for t in range(side) for row in _kept(side, t)),
         "$DOWN": " ".join(
-            f"{old} = {new};"
-            for t in range(side - 1, 0, -1)
-            for old, new in zip(_kept(compared, side, t), _kept(compared, side, t - 1))
+            f"{old} = {new};" for t in range(side - 1, 0, -1) for old, new in zip(_kept(side, t), _kept(side, t - 1))
         ),
-        "$NONE": " = ".join(row for row in _kept(compared, side, 0) if row[0] == "g"),
-        "$READ": _read(compared, side, s),
+        "$NONE": " = ".join(row for row in _kept(side, 0) if row[0] == "g"),
         "$COLUMNS": " ".join(_column(c) for c in range(side)),
         "$LINES": " ".join(f"over{t} |= (unsigned)(v + {t} * $S < $K) << e;" for t in range(side)),
         "$MASKS": ", ".join(f"{a}{c} = 0" for a in ("in", "over") for c in range(side)),
         "$PICKED": _picked(side),
         "$SHARES": _shares(k, s, side),
-        "$ROWS": "\n".join(_row(compared, k, s, v, side) for v in range(s)),
         "$SLOTS": "\n".join(_slot(q) for q in range(side * side)),
-        "$ARRAYS": "const $T *x, const $T *y, const $T *g, $T *out" if compared else "const $T *g, $T *out",
-        "$NEXT": "x += h * w, y += oh * ow, " if compared else "",
         "$BUILTINS": " \\\n    && ".join(f"__has_builtin(__builtin_ia32_{name})" for name in NEEDED.split()),
     }
     letters = {4: ("ps", "sf", "int"), 8: ("pd", "df", "long long")}[size]
@@ -53,37 +57,24 @@ def functions(compared: bool, size: int, k: int, s: int) -> str:
     return out
 
 
-def _kept(compared: bool, side: int, t: int) -> list[str]:
-    """Of the t-th row of windows before: maxima and cotangents by columns, or the sums of cotangents along the row."""
-    return [f"{a}{t}{c}" for a in "yg" for c in range(side)] if compared else [f"g{t}"]
+def _kept(side: int, t: int) -> list[str]:
+    """Of the t-th row of windows before: maxima and cotangents by columns."""
+    return [f"{a}{t}{c}" for a in "yg" for c in range(side)]
 
 
-def _read(compared: bool, side: int, s: int) -> str:
-    """A row of windows at the places of the elements they lie over."""
-    whole = [f"const tg_pool_lanes_$N {a}q = TG_POOL_LOAD_$N({a} + q, at[1]);" for a in ("yg" if compared else "g")]
-    picked = [f"TG_POOL_PICK_$N(gq, to{c}, in{c})" for c in range(side)]
+def _read(side: int, s: int) -> str:
+    """The sum of cotangents along a row of windows, at the places of the elements they lie over."""
     if s == 1:
-        whole, picked = [], [f"TG_POOL_LOAD_$N(g + q - {c}, in{c})" for c in range(side)]
-    if not compared:
-        return " ".join([*whole, f"g0 = {' + '.join(picked)};"])
-    most = "TG_POOL_LOAD_$N(y + q - {0}, in{0})" if s == 1 else "__builtin_shuffle(yq, to{0})"
-    return " ".join([*whole, *[f"y0{c} = {most.format(c)}, g0{c} = {g};" for c, g in enumerate(picked)]])
+        return f"g0 = {' + '.join(f'TG_POOL_LOAD_$N(g + q - {c}, in{c})' for c in range(side))};"
+    picked = [f"TG_POOL_PICK_$N(gq, to{c}, in{c})" for c in range(side)]
+    return f"const tg_pool_lanes_$N gq = TG_POOL_LOAD_$N(g + q, at[1]); g0 = {' + '.join(picked)};"
 
 
-def _row(compared: bool, k: int, s: int, v: int, side: int) -> str:
-    """The row of elements that is number v over a row of windows."""
-    rows = [t for t in range(side) if v + t * s < k]
-    over = [f"{t}{c}" for t in rows for c in range(side)]
-    sums = [f"sum = TG_POOL_ADD_$N(sum, g{a}, TG_POOL_SAME_$N(v, y{a}, -1));" for a in over]
-    if not rows:
-        sums = ["sum = (tg_pool_lanes_$N){0};"]
-    elif not compared:  # the upper row first, as everywhere
-        sums = [f"sum = {' + '.join(f'g{t}' for t in reversed(rows))};"]
-    else:
-        sums[0] = f"sum = TG_POOL_ONLY_$N(g{over[0]}, TG_POOL_SAME_$N(v, y{over[0]}, -1));"
-    given = [ELEMENTS] if compared and rows else []
-    text = "\n".join([" " * 20 + line for line in [*given, *sums]])
-    return ROW.strip("\n").replace("$SUMS", text).replace("$V", str(v))
+def _row(k: int, s: int, v: int, side: int) -> str:
+    """The row of elements that is number v over a row of windows; of these the upper one first, as everywhere."""
+    rows = [f"g{t}" for t in reversed(range(side)) if v + t * s < k]
+    text = f"{' ' * 20}sum = {' + '.join(rows) or '(tg_pool_lanes_$N){0}'};"
+    return ROW.strip("\n").replace("$SUM", text).replace("$V", str(v))
 
 
 def _column(c: int) -> str:
@@ -127,6 +118,7 @@ typedef $L tg_pool_index_$N __attribute__((vector_size(64), aligned(sizeof($T)))
 #define TG_POOL_STORE_$N(at, x, k) __builtin_ia32_storeu$P512_mask(at, x, k)
 #define TG_POOL_SAME_$N(x, y, k) __builtin_ia32_cmp$P512_mask(x, y, 0, k, 4)
 #define TG_POOL_ADD_$N(x, y, k) ((tg_pool_lanes_$N)__builtin_ia32_add$P512_mask(x, y, x, k, 4))
+#define TG_POOL_MORE_$N(x, y) ((tg_pool_lanes_$N)__builtin_ia32_max$P512_mask(x, y, x, -1, 4))
 #define TG_POOL_ONLY_$N(x, k) ((tg_pool_lanes_$N)__builtin_ia32_mova$P512_mask(x, (tg_pool_lanes_$N){0}, k))
 #define TG_POOL_PICK_$N(x, at, k) ((tg_pool_lanes_$N)__builtin_ia32_permvar$F512_mask(x, at, (tg_pool_lanes_$N){0}, k))
 #endif
@@ -135,7 +127,7 @@ STRIPS = """
 /* Planes without gaps in strips of columns, each from its first row to its last. What a row's last vector writes behind
    it is written again, but in strips beside others and in the last plane, where it is masked. */
 static int
-$NAME_strips(int64_t count, $ARRAYS, const int64_t *n, const int64_t *m, const int64_t *p)
+$NAME_strips(int64_t count, const $T *g, $T *out, const int64_t *n, const int64_t *m, const int64_t *p)
 {
     enum { LANES = TG_POOL_LANES_$N, SIDE = ($K - 1) / $S + 1, EACH = SIDE + 2 };
     const int64_t h = n[1], w = n[2], oh = m[1], ow = m[2], tall = (h + p[1] + $S - 1) / $S;
@@ -151,30 +143,29 @@ $NAME_strips(int64_t count, $ARRAYS, const int64_t *n, const int64_t *m, const i
             if (a >= 0 && a < ow && r < a * $S + $K) at[2 + c] |= 1u << e, at[1] |= 1u << (a - first) % LANES;
         }
     }
-$TO$LANES    for (; count > 0; count--, $NEXTout += h * w, g += oh * ow)
+$TO$LANES    for (; count > 0; count--, out += h * w, g += oh * ow)
         for (int64_t j = 0; j < w; j += LANES) {
             const uint16_t *const at = masks + j / LANES * EACH;
-            const int cut = w - j >= LANES ? 0 : count == 1 ? 2 : j > 0; /* what is masked: the result, all */
+            const int cut = w - j >= LANES ? 0 : count == 1 || j > 0; /* whether the result is masked */
             const uint16_t over = at[0], $IN;
             int64_t i = j, q = $S == 1 ? j + p[2] : (j + p[2]) / $S - (SIDE - 1);
-            tg_pool_lanes_$N sum, $ZERO;
+            tg_pool_lanes_$N sum, $SUMS;
             for (int64_t b = 0; b < tall; b++) {
-                $DOWN
+                $LATER
                 if (b < oh) {
                     $READ
                     q += ow;
-                } else $NONE = (tg_pool_lanes_$N){0};
-$ROWS
+                } else g0 = (tg_pool_lanes_$N){0};
+$EACH_ROW
             }
         }
     free(masks);
     return 0;
 }
 """
-ELEMENTS = "const tg_pool_lanes_$N v = cut == 2 ? TG_POOL_LOAD_$N(x + i, over) : TG_POOL_AT_$N(x + i);"
 ROW = """
                 if (b * $S + $V >= p[1] && b * $S + $V - p[1] < h) {
-$SUMS
+$SUM
                     if (cut) TG_POOL_STORE_$N(out + i, sum, over);
                     else TG_POOL_AT_$N(out + i) = sum;
                     i += w;
@@ -183,7 +174,7 @@ $SUMS
 ROWS = """
 /* Narrow planes without gaps, padded by whole strides: the rows that a row of windows begins with are one vector. What
    it writes behind them is written again, but at the end of all planes, where it is masked. */
-static int
+static __attribute__((noinline)) int /* in a larger function addresses have no registers */
 $NAME_rows(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
            const int64_t *p)
 {
