@@ -5,7 +5,7 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -62,6 +62,20 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
     return value
 
 
+@overload
+def polyfit(
+    x: TensorLike, y: TensorLike, deg: int, rcond: float | None = None, *, w: TensorLike | None = None
+) -> TensorVariable: ...
+@overload
+def polyfit(
+    x: TensorLike,
+    y: TensorLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: TensorLike | None = None,
+    cov: bool | str = False,
+) -> list[Any]: ...
 @on_terms
 def polyfit(
     x: TensorLike,
