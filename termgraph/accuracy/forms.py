@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.db import database
 from termgraph.db.queries import PLUS_ZERO, TRUSTED
@@ -17,11 +17,8 @@ from termgraph.rules.saturation import both_ways
 from termgraph.rules.steps import Steps
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul, sub, true_div
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 STAGES = ("canonicalize", "stabilize", "canonicalize")
 _MOST_STEPS = 40  # forms of one node

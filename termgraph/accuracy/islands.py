@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from termgraph.accuracy.search import Problem
 from termgraph.rules import facts
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.assume import assume
-from termgraph.terms.term import Input, mk
+from termgraph.terms.term import AnyTerm, Input, mk
 from termgraph.terms.traverse import children_first, client_map, substitute
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 MOST_LEAVES, MOST_OPERATIONS = 6, 60
 _FLOATS = ("float64", "float32")

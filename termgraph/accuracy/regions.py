@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from termgraph.accuracy.exact import exact
 from termgraph.accuracy.points import from_ordinal, ordinal, sample
 from termgraph.accuracy.search import Form, Points, Problem, Values
 from termgraph.terms.ops.elementwise import abs_, lt, switch
-from termgraph.terms.term import Const, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, mk
 
 MOST = 3  # regions
 WORTH = 0.4  # bits on average that a further region must save

@@ -6,7 +6,7 @@ A form is the best at some points and not at others, so those are kept that toge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from termgraph.accuracy.points import lost, sample
 from termgraph.accuracy.series import leaves_of, series
 from termgraph.rules.price import price
 from termgraph.terms.op import CONST
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 ROUNDS, WIDTH, MOST = 4, 6, 600  # rounds of steps, forms that steps start from in each, forms measured in all
 GROWTH, ROOM = 2, 12  # how much larger a form may be than the expression

@@ -14,14 +14,13 @@ import numpy as np
 
 from termgraph.accuracy.exact import Unsure, _context, value_at
 from termgraph.terms.ops.elementwise import add, mul, sqr, true_div
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from mpmath import mpf
     from mpmath.ctx_mp import MPContext
 
-    from termgraph.terms.term import AnyTerm
 
 _BITS, _STEP = 4400, -200  # of precision; the exponent of the distance of the places
 _TERMS = 14  # places, and so coefficients

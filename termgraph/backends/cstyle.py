@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.dialects import Dialect
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
@@ -14,9 +14,7 @@ from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, N
 from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import isnan, switch
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 BLOCK = 8192  # steps of a fold after which it may be asked to stop
 LONG = 3  # terms of a length that gets a name

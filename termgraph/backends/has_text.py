@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from termgraph.backends.c.text.dialect import CDialect, NotInC
 from termgraph.lower.lengths.index import ZERO, poly
 from termgraph.lower.push.kernel import Buf, Scalars
-from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.op import CONST, Op
+from termgraph.terms.term import AnyTerm
 
 
 def elementwise_text(dialect: Callable[[], CDialect], op: Op, t: AnyTerm, constants: bool = True) -> bool:

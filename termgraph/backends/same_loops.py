@@ -6,16 +6,14 @@ Kernels of one shape are printed alike but for the names of buffers, so a shape 
 from __future__ import annotations
 
 from collections.abc import Collection, Container
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, Sweep, Write
 from termgraph.lower.push.kernel import FOLD, INDEX, ITEST, IVAL, LOAD, PICK, Buf
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 class Shape(NamedTuple):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.batching.lanes import Lifted, aligned, count, numbered, reorder, spread
 from termgraph.terms.ops.indexing import FULL, gather, scatter_add, scatter_set, set_subtensor
-from termgraph.terms.term import mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, mk
 
 
 class _Layout:

@@ -6,18 +6,15 @@ A value is *lifted* if it has that dimension: lane i is what the term would be f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, arange, shape_i
-from termgraph.terms.term import Const, mk, mk1
+from termgraph.terms.term import AnyTerm, Const, mk, mk1
 from termgraph.terms.text import one_line
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class Lifted:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.batching.lanes import Lifted, reorder, spread
 from termgraph.batching.table import rule_for
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
-from termgraph.terms.term import Input, Term, mk
+from termgraph.terms.term import AnyTerm, Input, Term, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: dict | None = None) -> list[Lifted]:

@@ -19,12 +19,11 @@ from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
 from termgraph.terms.ops.reduce import sum_ as sum_op
 from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
-from termgraph.terms.term import mk, mk1, mk2
+from termgraph.terms.term import AnyTerm, mk, mk1, mk2
 from termgraph.terms.types import TupleType
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Input
-    from termgraph.terms.term import AnyTerm
 
 Rule = Callable[[Any, list[Lifted], Any], Any]
 

@@ -17,13 +17,12 @@ from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import MissingInputError, TypeMismatch
-from termgraph.terms.term import Arg
+from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import Pairs
-    from termgraph.terms.term import AnyTerm
 
 
 @record(frozen=True)

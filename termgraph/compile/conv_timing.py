@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +29,8 @@ from termgraph.config import config
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.conv_prices import fits_winograd
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.vm.machine import Machine
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _cudnn: Any = lazy("termgraph.backends.cuda.run.cudnn")
 _devices: Any = lazy("termgraph.backends.cuda.run.device")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from termgraph.tensor.shaping import specify_shape
 from termgraph.tensor.trace import placed
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import subterms
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _timing: Any = lazy("termgraph.compile.conv_timing")
 _compilers: Any = lazy("termgraph.backends.c.build.compilers")

@@ -8,7 +8,7 @@ values are kept themselves, and arrays in which something larger is decided stay
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.barrier import stored_as
@@ -31,11 +31,8 @@ from termgraph.terms.ops.elementwise import (
 )
 from termgraph.terms.ops.pooling import MAX_GRAD
 from termgraph.terms.ops.pooling import pool_max_grad as max_grad
-from termgraph.terms.term import mk, mk1
+from termgraph.terms.term import AnyTerm, mk, mk1
 from termgraph.terms.traverse import children_first_until, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 JUMPS = frozenset((MAX_GRAD, *[op.name for op in (ceil, floor, floor_div, fmod, heaviside, mod, round_, sign, trunc)]))
 MOVES = ("dimshuffle", "reshape", "subtensor", "unbroadcast", "specify_shape")

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.compile.capture import Captured, MovedSources
-from termgraph.terms.term import Arg
+from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def _gains_by_lengths(captured: Captured) -> bool:

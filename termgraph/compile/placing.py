@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.compile.values import Placed, Rewritten
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.transfer import to_device
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.traverse import rebuild, subterms
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def place(value: Rewritten) -> Placed:

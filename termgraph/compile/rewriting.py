@@ -20,12 +20,11 @@ from termgraph.terms.errors import RuleWarning, ShapeError
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, subterms
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
 
 _passes: Any = lazy("termgraph.loops.passes")
 price, saturation = lazy("termgraph.rules.price"), lazy("termgraph.rules.saturation")

@@ -7,14 +7,11 @@ that a warm start, which skips most of the road, loads little. `road_of` says wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from termgraph._records import NamedTuple
 from termgraph.compile.options import Options
 from termgraph.stages import Stage
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 CAPTURE = Stage("capture", "compile.capture:capture")  # variables -> Captured: closed terms over numbered arguments
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.compile.capture import Captured
@@ -12,14 +12,11 @@ from termgraph.compile.options import Options
 from termgraph.terms.moved import moved_from
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import places_of
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
 from termgraph.vm.program import Program
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 MOST_MOVES = 64  # changes of one loop that are followed back, at most
 

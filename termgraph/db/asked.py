@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph import tensor as T
 from termgraph._lazy import lazy
 from termgraph.tensor.variable import Variable
 from termgraph.terms.op import OPS, Op
-from termgraph.terms.term import Term
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Term
 
 difflib = lazy("difflib")
 _OTHER_NAMES = {

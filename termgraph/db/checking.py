@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph import _rulelib
 from termgraph._records import NamedTuple
@@ -28,9 +29,6 @@ from termgraph.rules.checking.verdict import ProofReport
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 from termgraph.rules.words import ASSUMPTIONS
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 Record = dict[str, Any]
 _BATCH = 12  # rules per task: small, so that processes end together

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 from unification import Var
@@ -26,16 +27,13 @@ from termgraph.rules.tags import SET_TAGS, STAGE_SETS, all_tags
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from termgraph.rules.definition import Rule
     from termgraph.rules.kinds import PatternTerm
     from termgraph.rules.pattern import PatternHead
     from termgraph.tensor.variable import TensorVariable, Variable
-    from termgraph.terms.term import AnyTerm
 
 kanren, difflib = lazy("kanren"), lazy("difflib")
 # Most processes find images of rules and never read a rule file.

@@ -12,19 +12,17 @@ from termgraph.db.database import all_rules, heads_of, rewrite_traced
 from termgraph.db.queries import PLUS_ZERO
 from termgraph.rules.definition import Rule
 from termgraph.rules.fit import BAD_TYPES, fit
-from termgraph.rules.forms import is_nary
+from termgraph.rules.forms import Instance, is_nary
 from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.interpret import REST, Env, Matcher, argument, result, solve
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
-from termgraph.terms.term import Lit, Term, as_term
+from termgraph.terms.term import AnyTerm, Lit, Term, as_term
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
-    from termgraph.rules.forms import Instance
     from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
 
 _SHOWN = 8
 

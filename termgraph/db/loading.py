@@ -14,8 +14,9 @@ import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph import _rulelib
 from termgraph._lazy import lazy
@@ -25,9 +26,6 @@ from termgraph.rules import authoring, defined
 from termgraph.rules.defined import DEFINED, changes, count_as_library
 from termgraph.rules.definition import Rule
 from termgraph.terms.errors import RuleError, RuleWarning
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 log = Log("rules")
 traceback = lazy("traceback")

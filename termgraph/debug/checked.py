@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.debug.rounding import rounding
-from termgraph.function.mode import Mode
+from termgraph.function.mode import Maker, Mode
 from termgraph.tensor.trace import describe_site
 from termgraph.terms.dtypes import HALVES, finfo, kind_of
 from termgraph.terms.errors import TermgraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import loop
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
@@ -30,8 +31,6 @@ from termgraph.vm.program import Instruction, Program
 
 if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
-    from termgraph.function.mode import Maker
-    from termgraph.terms.term import AnyTerm
 
 
 class DebugModeError(TermgraphError, AssertionError):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import Parts, checked_steps, places_of
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class Found(NamedTuple):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.debug.nodes import NodeView
-from termgraph.function.mode import Mode
+from termgraph.function.mode import Maker, Mode
 from termgraph.vm.program import Instruction
-
-if TYPE_CHECKING:
-    from termgraph.function.mode import Maker
 
 
 class MonitorMode(Mode):

@@ -12,21 +12,19 @@ import numpy as np
 
 from termgraph.config import config
 from termgraph.debug.loops import first_bad_step
-from termgraph.function.mode import Mode
+from termgraph.function.mode import Maker, Mode
 from termgraph.tensor.trace import describe_site
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import TermgraphError
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first_until
 from termgraph.vm.failures import shown
 from termgraph.vm.program import Instruction
 
 if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
-    from termgraph.function.mode import Maker
-    from termgraph.terms.term import AnyTerm
 
 BIG = 1e10
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.graph import ancestors
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.ops.workers import mean_over_workers
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def mean(x: object) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from termgraph import progress
 from termgraph._arguments import named
@@ -16,20 +16,16 @@ from termgraph.function.inout import In, Out, Outputs, convert_function_input, w
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode, get_mode
 from termgraph.tensor.bipartite import ancestors, variables_of
-from termgraph.tensor.sharedvar import checked_updates
+from termgraph.tensor.sharedvar import SharedVariable, checked_updates
 from termgraph.tensor.streams import advanced, loops_in
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.traverse import free_inputs, orders_kept, resolve_bound, substitute
 
 if TYPE_CHECKING:
-    from typing import TypedDict, Unpack
-
     import numpy as np
 
     from termgraph.function.compiled import Function, NamedResults, NoResult, OneResult, SeveralResults
     from termgraph.tensor.likes import Pairs
-    from termgraph.tensor.sharedvar import SharedVariable
-    from termgraph.tensor.variable import TensorVariable
     from termgraph.vm.profile import Profile
 
     class FunctionOptions(TypedDict, total=False):

@@ -19,7 +19,7 @@ from termgraph.compile.python_parts import PythonParts, python_parts, tell
 from termgraph.compile.warm import keep_parts
 from termgraph.config import config
 from termgraph.function.inout import In
-from termgraph.function.mode import Default, Mode
+from termgraph.function.mode import Default, Maker, Mode, Shapes
 from termgraph.function.storages import Storages
 from termgraph.stages import Table
 from termgraph.tensor.sharedvar import Container, label, on_host
@@ -38,7 +38,6 @@ from termgraph.vm.program import Program
 if TYPE_CHECKING:
     from termgraph.compile.capture import Captured
     from termgraph.compile.values import Placed, Rewritten
-    from termgraph.function.mode import Maker, Shapes
     from termgraph.lower.memory.timeline import MemoryPlan
     from termgraph.terms.op import Op
     from termgraph.vm.profile import Profile

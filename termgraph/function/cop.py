@@ -17,14 +17,13 @@ import numpy as np
 from termgraph._blake import blake2b
 from termgraph._lazy import pattern
 from termgraph.backends.c.build.library import build_plain
-from termgraph.tensor.variable import Apply
+from termgraph.tensor.variable import Apply, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import userop
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 
 if TYPE_CHECKING:
-    from termgraph.tensor.variable import Variable
     from termgraph.terms.types import TensorType
 
 # In this order they become one C file; `code` and `code_cleanup` are the body of the function that is called.

@@ -19,12 +19,12 @@ from termgraph.compile import road
 from termgraph.compile.options import Options
 from termgraph.compile.python_parts import PythonPart, PythonParts
 from termgraph.function.compiled import _LATER, MachineFunction
-from termgraph.tensor.sharedvar import label, on_host
+from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import Judge, device_number, gpu_from_host, host_from_gpu, judging, resident
-from termgraph.terms.term import mk1
+from termgraph.terms.term import AnyTerm, mk1
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.machine import Machine
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
     from termgraph.function.inout import In
     from termgraph.function.mode import Maker
-    from termgraph.tensor.sharedvar import Container
     from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
     from termgraph.vm.aliasing import Claims
 
 

@@ -5,16 +5,14 @@ Users write plain variables most of the time; the converters here accept every f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from termgraph.tensor.sharedvar import Container, checked_update, is_shared, label
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # What a function may be asked for: a variable or an Out, several of these in a list or by name, or nothing.
 Outputs: TypeAlias = "Variable | Out | Sequence[Variable | Out] | Mapping[str, Variable | Out] | None"

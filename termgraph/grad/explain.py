@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.bipartite import ancestors
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.op import INPUT
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import path_to, subterms
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _MOST = 12  # steps of a path that are shown
 

@@ -6,7 +6,7 @@ axis. It is spread to full shape only where an op looks at more than one element
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.build import in_dtype, lengths
 from termgraph.terms.dtypes import kind_of
@@ -14,10 +14,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import real
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import alloc
-from termgraph.terms.term import mk, mk1
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, mk, mk1
 
 
 def fit_gradient(g: Any, arg: AnyTerm) -> Any:

@@ -7,7 +7,7 @@ Jacobian is diagonal); else from the pullback of the pullback, which is the same
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.grad.fit import fit_gradient
 from termgraph.grad.reverse import Backward, can_move, contributions_of, cuts, data_of, refusal_of
@@ -19,12 +19,9 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import body_on
 from termgraph.terms.ops.derivative import NOTHING, no_gradient
 from termgraph.terms.ops.elementwise import add
-from termgraph.terms.term import Input, Term, mk
+from termgraph.terms.term import AnyTerm, Input, Term, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm, Term
 
 
 def tangents_of(roots: Sequence[Any], given: Mapping[Any, Any]) -> list[Any]:

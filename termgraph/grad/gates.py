@@ -8,7 +8,7 @@ A pullback is linear in its cotangent, so it moves into the choice: of `ifelse(x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from termgraph.grad.fit import spread
 from termgraph.terms.build import lengths, summed
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import alloc
-from termgraph.terms.term import Const, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, mk
 
 _CHOICE, _ONE = ifelse.bind(n=1), Const(np.asarray(1, dtype="int64"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -37,15 +37,12 @@ from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import cast, eq, mul
 from termgraph.terms.ops.loop import make_loop, projections
 from termgraph.terms.ops.shaping import arange, eye, reshape
-from termgraph.terms.term import Const, Input, mk, mk1
+from termgraph.terms.term import AnyTerm, Const, Input, mk, mk1
 from termgraph.terms.traverse import resolve_bound, substitute
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from termgraph.tensor.likes import ShapeLike, TensorLike
-    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- products

@@ -7,16 +7,13 @@ beyond what rewriting can put together again. Those of the functions are product
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.grad.reverse import Backward
 from termgraph.grad.table import stable_forms
 from termgraph.terms.ops.elementwise import add
-from termgraph.terms.term import Input, Term, mk
+from termgraph.terms.term import AnyTerm, Input, Term, mk
 from termgraph.terms.traverse import substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def backward(

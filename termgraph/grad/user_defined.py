@@ -9,20 +9,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.lifting import handle
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.derivative import NOTHING, missing, undefined
 from termgraph.terms.ops.elementwise import conj
-from termgraph.terms.term import Term, mk1
+from termgraph.terms.term import AnyTerm, Term, mk1
 from termgraph.terms.types import TensorType, TupleType, Type
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
 
 
 class DisconnectedType(Type):

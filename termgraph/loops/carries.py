@@ -6,7 +6,7 @@ Lengths may: a length that differs between start and step becomes unknown.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +22,6 @@ from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from termgraph.tensor.likes import TensorLike
 
 

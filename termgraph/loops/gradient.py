@@ -7,7 +7,7 @@ other values as possible; cheap element-wise work is done again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from termgraph.terms.ops.elementwise import add, eq, le, logical_and, minimum, m
 from termgraph.terms.ops.indexing import inc_subtensor, set_subtensor, subtensor
 from termgraph.terms.ops.loop import Loop, Parts, inherit_places, make_loop, projections
 from termgraph.terms.ops.shaping import arange, join, shape_i
-from termgraph.terms.term import Arg, Const, mk, mk1
+from termgraph.terms.term import AnyTerm, Arg, Const, mk, mk1
 from termgraph.terms.traverse import free_args, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _flip = subtensor.bind(index=(("s", None, None, -1),))
 _flip_but_last = subtensor.bind(index=(("s", -2, None, -1),))

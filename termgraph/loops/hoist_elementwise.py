@@ -6,7 +6,7 @@ There one pass goes over the whole array instead of many over short rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.hoist_products import read_rows
 from termgraph.loops.loop_term import LoopView, change_loops
@@ -14,11 +14,8 @@ from termgraph.loops.residuals import is_cheap
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.linalg import dot
-from termgraph.terms.term import Arg, mk, mk1
+from termgraph.terms.term import AnyTerm, Arg, mk, mk1
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _ALONG = frozenset(("softmax", "log_softmax"))  # over axes that are there after stacking too
 Stacks = Callable[[Any], Any]  # a value of one step -> those of all steps, or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.loop_term import LoopView, change_loops
 from termgraph.terms.build import length
@@ -14,12 +14,9 @@ from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.loop import too_short_text
 from termgraph.terms.ops.shaping import reshape, shape_i, specify_shape, static_scalar
-from termgraph.terms.term import mk, mk1
+from termgraph.terms.term import AnyTerm, mk, mk1
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _transposed = dimshuffle.bind(order=(1, 0))
 _first = subtensor.bind(index=(("s", None, "?", None),))

@@ -5,7 +5,7 @@ then no more than those are kept, and memory does not grow with the steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
@@ -14,11 +14,8 @@ from termgraph.terms.ops.elementwise import maximum, minimum, sub
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import loop, projections
 from termgraph.terms.ops.shaping import static_scalar
-from termgraph.terms.term import Arg, Const, Term, mk
+from termgraph.terms.term import AnyTerm, Arg, Const, Term, mk
 from termgraph.terms.traverse import children_first, client_map, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 MOST_KEPT = 64  # more rows than that are not a few last ones
 _after = subtensor.bind(index=(("s", "?", None, None),))

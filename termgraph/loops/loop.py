@@ -11,7 +11,7 @@ from termgraph.loops.close_body import Traced, close
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
 from termgraph.tensor.nested import described, flatten, in_order_of, unflatten
 from termgraph.tensor.testvalues import stand_in
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.loop import plain_text
@@ -19,7 +19,6 @@ from termgraph.terms.ops.shaping import specify_shape
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def loop(

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, substitute
 
 if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
     from termgraph.terms.types import TensorType
 
 

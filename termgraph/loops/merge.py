@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.loop import inherit_places, projections
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- merge

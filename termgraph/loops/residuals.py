@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.varying import growing, varying
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 READING = 4  # what reading a kept value back costs, about, in multiplications
 

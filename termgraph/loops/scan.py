@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from termgraph._arguments import named
-from termgraph.loops.arguments import OutputInfo, SequenceInfo, check_name, output_infos, sequence_infos
+from termgraph.loops.arguments import LoopArguments, OutputInfo, SequenceInfo, check_name, output_infos, sequence_infos
 from termgraph.loops.carries import Carry
 from termgraph.loops.close_body import Traced, close, walk
 from termgraph.loops.step_results import sort_returned
-from termgraph.loops.steps import call_step, scalar_condition, shortest, steps_variable
+from termgraph.loops.steps import Until, call_step, scalar_condition, shortest, steps_variable
 from termgraph.tensor.sharedvar import is_shared, label
 from termgraph.tensor.streams import advanced, loops_in
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.updates import OrderedUpdates
-from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.variable import Constant, TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import MissingInputError
 from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first_until
-
-if TYPE_CHECKING:
-    from termgraph.loops.arguments import LoopArguments
-    from termgraph.loops.steps import Until
-    from termgraph.tensor.variable import TensorVariable
 
 
 @named

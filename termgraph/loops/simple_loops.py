@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from termgraph.loops.arguments import output_infos, sequence_infos
+from termgraph.loops.arguments import LoopArguments, output_infos, sequence_infos
 from termgraph.loops.loop import loop
 from termgraph.loops.scan import run_scan, scan, variables_in
 from termgraph.loops.step_results import sort_returned
@@ -16,7 +16,6 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.elementwise import cast, ceil, maximum, sqrt
 
 if TYPE_CHECKING:
-    from termgraph.loops.arguments import LoopArguments
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 

@@ -5,7 +5,7 @@ drop what nobody reads, share what is equal, move invariants out, unroll very sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.loop_term import LoopView, change_loops
 from termgraph.terms.errors import ShapeError
@@ -15,12 +15,9 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.shaping import join, static_scalar
-from termgraph.terms.term import Arg, mk, mk1
+from termgraph.terms.term import AnyTerm, Arg, mk, mk1
 from termgraph.terms.traverse import children_first, count_nodes, substitute
 from termgraph.terms.types import TensorType, TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 SHORT = 40  # a loop of so few operations in all is cheaper unrolled
 

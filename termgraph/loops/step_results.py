@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.carries import function_site, function_text
 from termgraph.loops.steps import Until
 from termgraph.tensor.sharedvar import checked_updates, is_shared
 from termgraph.tensor.trace import placed
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
 
 FORMS = "outputs, updates, (outputs, updates), or one of these with tg.until(condition) as last item"
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.loops.carries import function_text
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
 from termgraph.terms.ops.elementwise import cast, minimum
 from termgraph.terms.ops.shaping import shape_i
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
 
 
 class Until:

@@ -13,13 +13,12 @@ import termgraph as tg
 from termgraph.pytensor.conversion import BridgeError, Conversion, variable_for
 from termgraph.tensor.wrap import variable_of_term
 from termgraph.terms.op import CONST, INPUT
-from termgraph.terms.term import as_term
+from termgraph.terms.term import AnyTerm, as_term
 from termgraph.terms.traverse import children_first
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
-    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- in

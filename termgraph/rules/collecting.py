@@ -8,20 +8,16 @@ chain of n additions costs n. Products are in `collecting_products.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.rules.clients import used_once
 from termgraph.rules.goals import goal
 from termgraph.rules.magnitudes import keeps_digits
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.term import Const, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, mk
 
 WIDEST = 32
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))

@@ -7,7 +7,7 @@ their dtype (`magnitudes.py`): `x / y / z` is not `x / (y * z)`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from termgraph.terms.build import in_dtype
 from termgraph.terms.dtypes import finfo
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.term import Const, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, mk
 
 _PRODUCTS = frozenset((ew.mul, ew.true_div))
 _IN_PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg, CONST))

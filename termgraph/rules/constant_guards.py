@@ -5,7 +5,7 @@ A metavariable that is guarded so needs no goal: `(-v) ** k` is `v ** k` for `k:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from termgraph.rules.kinds import GUARDS, Guard
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc, eye
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 
 # ---------------------------------------------------------------------- numbers

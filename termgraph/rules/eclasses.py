@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from termgraph.terms.term import Term, mk
+from termgraph.terms.term import AnyTerm, Term, mk
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 Node = tuple[Any, tuple[int, ...]]  # an op and the classes of its operands; a leaf and none
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
@@ -15,17 +15,12 @@ from termgraph.rules.clients import used_once
 from termgraph.rules.facts import TermFact
 from termgraph.rules.forms import Instance, is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall
-from termgraph.rules.kinds import Guard, SegVar
-from termgraph.rules.pattern import Captured, HeadWith, this
+from termgraph.rules.kinds import Guard, PatternTerm, SegVar
+from termgraph.rules.pattern import Captured, HeadWith, PatternHead, this
 from termgraph.rules.searching import searcher
 from termgraph.rules.source import Items, Source
 from termgraph.terms.op import Op
-from termgraph.terms.term import Lit, Term
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.rules.pattern import PatternHead
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Lit, Term
 
 Bindings = dict[Any, str]
 Continue = Callable[[int], None]

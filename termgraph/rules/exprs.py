@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.bipartite import DeferredView
-from termgraph.tensor.variable import Variable
-from termgraph.terms.term import as_term, is_term
+from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.terms.term import AnyTerm, as_term, is_term
 
 if TYPE_CHECKING:
     from termgraph.rules.trace import Trace, Traces
-    from termgraph.tensor.variable import TensorVariable
-    from termgraph.terms.term import AnyTerm
 
 
 def unwrap(expr: Any) -> tuple[list[Any], Callable[[list[Any], Any], Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from termgraph.terms.dtypes import can_cast, promote
 from termgraph.terms.op import CONST, OPS, Op
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast
-from termgraph.terms.term import Const, Lit, mk, mk1
+from termgraph.terms.term import AnyTerm, Const, Lit, mk, mk1
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 BAD_TYPES = (TypeError, ValueError, OverflowError, IndexError)
 REFUSED: Counter[str] = Counter()  # matches refused because the type could not be kept, by rule name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from unification import Var
 
 from termgraph.rules.goals import GoalCall
-from termgraph.rules.kinds import Guard, Kind
+from termgraph.rules.kinds import Guard, Kind, PatternTerm
 from termgraph.rules.same_kind import WORDS, different_kinds
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import RuleError
@@ -15,7 +15,6 @@ from termgraph.terms.op import Op, is_var
 from termgraph.terms.term import Term, mk
 
 if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
     from termgraph.rules.pattern import PatternHead
 
 

@@ -5,7 +5,7 @@ Operands `ks` and the parameter `i` are one index; opened (see `indices`), it is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.rules.goals import goal
 from termgraph.rules.indices import (
@@ -28,9 +28,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.indexing import FULL, indexed_shape
 from termgraph.terms.ops.shaping import arange
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm, Const
+from termgraph.terms.term import AnyTerm, Const
 
 Terms = tuple[Any, ...]
 Index = tuple[Any, ...]

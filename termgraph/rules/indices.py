@@ -5,19 +5,15 @@ An open entry is an int, a scalar term, ("s", start, stop, step) with ints, term
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from termgraph.rules.fit import length_of
 from termgraph.terms import build
 from termgraph.terms.ops.indexing import FULL, subtensor
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeAlias, TypeGuard
-
-    from termgraph.terms.term import AnyTerm
-
     Slice: TypeAlias = tuple[Any, ...]
 
 

@@ -6,23 +6,18 @@ All matches are yielded, in the order in which compiled matchers try them. Patte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph.rules.fit import carry, full, nary, num, rest_term
 from termgraph.rules.forms import is_nary, loose_operands
 from termgraph.rules.goals import Goal, GoalCall, answers
-from termgraph.rules.kinds import Guard, SegVar
-from termgraph.rules.pattern import Captured, HeadWith, this
+from termgraph.rules.kinds import Guard, PatternTerm, SegVar
+from termgraph.rules.pattern import Captured, HeadWith, PatternHead, this
 from termgraph.rules.searching import searcher
 from termgraph.terms.op import CONST, Op
-from termgraph.terms.term import Lit, Term, as_term, is_term, mk
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.rules.pattern import PatternHead
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Lit, Term, as_term, is_term, mk
 
 Env = dict[Any, Any]  # metavariable -> term, tuple of terms, op or parameter value; REST -> operands carried over
 REST = "the operands an n-ary left side leaves over"

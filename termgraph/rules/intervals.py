@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from termgraph.terms.ops.indexing import gather, set_subtensor, subtensor
 from termgraph.terms.ops.reduce import argmax, argmin, max_, min_, sum_
 from termgraph.terms.ops.shaping import alloc, arange, join, make_vector, reshape, shape_i
 from termgraph.terms.signature import GREATEST, LEAST, TOLD
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 Range = tuple[int, int]  # the least and the greatest number, both possible
 LONGEST = 1 << 56  # no memory that processors of today address holds more elements along an axis

@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from unification import Var
 
 from termgraph.terms import dtypes
 from termgraph.terms.op import CONST, Op
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 PatternTerm: TypeAlias = "AnyTerm | Var"  # one side of a rule, or a part of it: a term with holes, or a hole
 

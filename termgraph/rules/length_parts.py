@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shaping import alloc
-from termgraph.terms.term import Const, mk, mk1
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, mk, mk1
 
 Terms = tuple[Any, ...]
 Axes = tuple[int, ...]

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, inf, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.reduce import logsumexp, softmax
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 Powers = dict[Any, int]  # factors and their exponents, or summands and how often they are there
 

@@ -6,16 +6,13 @@ Each has an answer where the number is exact and its dtype holds it, and no othe
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.rules.parts import part_of
 from termgraph.terms.op import CONST
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 SMALL = 32  # exponents up to here are products, and their reciprocals a quotient by these
 ROOTS = (1.5, 2.5)

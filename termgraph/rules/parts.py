@@ -7,13 +7,13 @@ what is matched there. Which parts there are is fixed here: of types, of axes, o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph.rules.fit import length_of
 from termgraph.rules.goals import IN_PLACE, Goal, GoalCall, goal
-from termgraph.rules.kinds import Kind, SegVar, param
+from termgraph.rules.kinds import Kind, PatternTerm, SegVar, param
 from termgraph.rules.pattern import Pattern, free_variables
 from termgraph.rules.stdgoals import dtype_of
 from termgraph.rules.text import pattern_text
@@ -22,11 +22,7 @@ from termgraph.terms.errors import RuleError
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import NOTHING
 from termgraph.terms.ops.indexing import FULL, subtensor
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
-
+from termgraph.terms.term import AnyTerm
 
 Order = tuple[int | str, ...]  # of dimensions: places, and "x" for those of length 1 that are new
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from termgraph.terms.op import cost_of
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 UNKNOWN = 64  # the length that stands for one nobody knows
 _FREE = ("shape", "length", "tuple", "transfer")

@@ -7,7 +7,7 @@ is nonnegative, not positive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.rules.intervals import COMPUTED, Range, range_of, stays_within
 from termgraph.rules.term_facts import (
@@ -33,9 +33,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.reduce import argmax, argmin
 from termgraph.terms.ops.shaping import shape_i
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 Rule = Callable[[Any, Ask], "bool | None"]
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph.rules.goals import goal
 from termgraph.rules.intervals import may_tell, tells
 from termgraph.rules.linear import divisor_of, not_above
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 
 @goal("ii", fact=True, after=tells, worth=may_tell)

@@ -18,16 +18,14 @@ from termgraph.rules.fit import BAD_TYPES, fit, num
 from termgraph.rules.forms import Instance, Stated, is_nary
 from termgraph.rules.goals import Goal, GoalCall, answers
 from termgraph.rules.interpret import Env, Matcher, argument, result, solve
-from termgraph.rules.kinds import SegVar
+from termgraph.rules.kinds import PatternTerm, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.rules.searching import enumerated
 from termgraph.terms.relational import ILL_TYPED
-from termgraph.terms.term import Lit, Term, is_term, mk
+from termgraph.terms.term import AnyTerm, Lit, Term, is_term, mk
 
 if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
 
 State = Any
 Stream = Iterator[State]

@@ -6,9 +6,9 @@ matches, which goals hold and what is made is answered by `kanren.run` on the re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kanren import run
 from unification import var
@@ -18,9 +18,6 @@ from termgraph.rules.forms import Instance
 from termgraph.rules.relation import step
 from termgraph.rules.tree import forms_as_tried
 from termgraph.terms.term import Term
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class RelationalRuleSet(RuleSet):

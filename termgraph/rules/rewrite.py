@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._collector import paused_gc
 from termgraph._lazy import lazy
@@ -19,11 +19,8 @@ from termgraph.rules.clients import USES
 from termgraph.rules.memo import Memo
 from termgraph.rules.trace import Trace
 from termgraph.terms.errors import RewriteError, ShapeError
-from termgraph.terms.term import Term, mk, mk1, mk2
+from termgraph.terms.term import AnyTerm, Term, mk, mk1, mk2
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 tree = lazy("termgraph.rules.tree")
 COMPILE_LOCK = threading.RLock()  # one rewriting at a time: the memo lives on terms that all threads share

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from termgraph.rules.kinds import Guard, SegVar
+from termgraph.rules.kinds import Guard, PatternTerm, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops.derivative import pullback
 from termgraph.terms.term import Arg, Lit, Term
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
 
 _DTYPES = {"b": "bool", "i": "int64", "f": "float64", "c": "complex128"}
 _ORDER = "bifc"

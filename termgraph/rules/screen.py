@@ -15,11 +15,10 @@ from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.source import Items, Source
 from termgraph.terms.op import Op
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Lit
-    from termgraph.terms.term import AnyTerm
 
 
 def write_screen(out: Source, arity: int, rows: list[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +14,13 @@ from termgraph.rules.fit import length_of
 from termgraph.rules.goals import goal
 from termgraph.terms import build, facts
 from termgraph.terms.dtypes import promote
-from termgraph.terms.op import ARG, CONST, INPUT
+from termgraph.terms.op import ARG, CONST, INPUT, Op
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cast, maximum, mul
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.linalg import cholesky, expm, inv
 from termgraph.terms.ops.shaping import alloc, shape_i
-from termgraph.terms.term import Const, Lit, mk2
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const, Lit, mk2
 
 Axes = tuple[int, ...]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph._lazy import lazy
 from termgraph.rules.forms import Instance, Stated, flat_pattern, is_nary, refuse_other_kind
 from termgraph.rules.goals import Goal, GoalCall
-from termgraph.rules.kinds import HeadKind, SegVar
+from termgraph.rules.kinds import HeadKind, PatternTerm, SegVar
 from termgraph.rules.optional import parts_left_out
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.rules.signs import signs_of, with_signs
@@ -23,11 +23,7 @@ from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import Op, is_var
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.term import Lit, Term, mk
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Lit, Term, mk
 
 kanren = lazy("kanren")
 _MOST_ORDERS = 16

@@ -6,17 +6,14 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.terms.op import CONST
-from termgraph.terms.term import Const, infer_type
+from termgraph.terms.term import AnyTerm, Const, infer_type
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 LARGEST_FOLD = 1 << 16  # elements; larger results stay computations, so that compiled functions stay small
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.rules.definition import Rule
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.interpret import Matcher, result, solve
 from termgraph.rules.pattern import Captured
 from termgraph.terms.op import Op
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 class Steps:

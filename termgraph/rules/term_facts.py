@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from termgraph.terms import facts as operator_facts
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.assume import assume
-from termgraph.terms.term import forget_facts
+from termgraph.terms.term import AnyTerm, forget_facts
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 FACTS: dict[str, TermFact] = {}
 _DEEPEST = 60  # nested questions, of three Python frames each

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from unification import Var
 
-from termgraph.rules.kinds import SegVar
+from termgraph.rules.kinds import PatternTerm, SegVar
 from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
     from termgraph.terms.op import Op
 
 _INFIX = {

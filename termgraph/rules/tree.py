@@ -8,24 +8,20 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph._lazy import pattern
 from termgraph.rules.emit import Bindings, Writer, start_bindings
 from termgraph.rules.forms import Instance, is_nary
-from termgraph.rules.kinds import SegVar
+from termgraph.rules.kinds import PatternTerm, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.pieces import COMMON
 from termgraph.rules.screen import write_screen
 from termgraph.rules.source import Items, Source
 from termgraph.terms.op import CONST, Op
-from termgraph.terms.term import Lit, Term
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Lit, Term
 
 _RULES_OF = "<rules of "
 _RETURNS = pattern(r" *return r, (\d+)\n?")  # what the lines of each form end with

@@ -6,21 +6,18 @@ rule keeps its kinds as the goals they are, so that they are proved, trusted, co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph.rules.goals import IN_PLACE, KINDS, Goal, GoalCall
-from termgraph.rules.kinds import Guard, SegVar
+from termgraph.rules.kinds import Guard, PatternTerm, SegVar
 from termgraph.rules.pattern import Pattern, this
 from termgraph.rules.stdgoals import dtype_of
 from termgraph.rules.text import pattern_text
 from termgraph.rules.type_facts import same_dtype
 from termgraph.terms.errors import RuleError
 from termgraph.terms.term import Term, mk
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
 
 
 class _Kinds:

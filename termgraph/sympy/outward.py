@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, MutableMapping
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from unification import Var
@@ -18,16 +19,13 @@ from termgraph.tensor.graph import ancestors
 from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import variable_of_term
 from termgraph.terms.op import CONST
-from termgraph.terms.term import as_term, is_term
+from termgraph.terms.term import AnyTerm, as_term, is_term
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from sympy import Basic
 
     from termgraph.terms.leaves import Input
-    from termgraph.terms.term import AnyTerm
 
 _LARGEST_DENOMINATOR = 1 << 10  # 0.375 is 3/8; other floats stay floats
 

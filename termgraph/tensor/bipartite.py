@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.variable import Apply, Constant, TensorConstant, Variable, bare, bare_apply, variable_class
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.term import Term, mk1
+from termgraph.terms.term import AnyTerm, Term, mk1
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def variables_of(

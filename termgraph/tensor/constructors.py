@@ -9,12 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
-from termgraph.tensor.variable import make_input
+from termgraph.tensor.variable import TensorVariable, make_input
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike
-    from termgraph.tensor.variable import TensorVariable
 
 LETTERS = {
     "b": "int8", "w": "int16", "i": "int32", "l": "int64",

@@ -10,7 +10,7 @@ from termgraph.tensor.lengths import as_length, as_lengths, length, length_opera
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis, ravel, specify_shape
-from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, promote
 from termgraph.terms.errors import ShapeError
@@ -21,7 +21,6 @@ from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def _dtype_or_floatx(dtype: DTypeLike) -> str:

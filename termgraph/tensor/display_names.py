@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.config import config
-from termgraph.terms.op import CONST, index_text
+from termgraph.terms.op import CONST, Op, index_text
 from termgraph.terms.text import one_line
-from termgraph.terms.types import TensorType, short_name
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.types import Type
+from termgraph.terms.types import TensorType, Type, short_name
 
 _THEANO_ELEMENTWISE = {"abs": "abs_", "round": "round_half_to_even", "switch": "Switch", "reciprocal": "inv"}
 _THEANO_NAMES = {

@@ -18,7 +18,7 @@ from termgraph.tensor.lengths import as_lengths
 from termgraph.tensor.linalg import cholesky
 from termgraph.tensor.products import dot
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.ops import draws
@@ -30,7 +30,6 @@ from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n", "df", "alphas"), (0, np.inf)) | {"p": (0, 1)}

@@ -6,16 +6,13 @@ Everything is iterative. Replacing works on terms, so it reaches every equal exp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from termgraph.tensor.bipartite import Viewer
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import INPUT
 from termgraph.terms.traverse import children_first, equal_up_to_inputs, substitute
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
 
 
 def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:

@@ -20,7 +20,7 @@ from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import within
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
@@ -28,7 +28,6 @@ from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 @on_terms

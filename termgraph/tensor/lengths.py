@@ -11,7 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from termgraph.tensor.lifting import handle
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.errors import ShapeError
@@ -21,7 +21,6 @@ from termgraph.terms.ops import shaping as ops
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import ShapeLike
-    from termgraph.tensor.variable import TensorVariable
 
 _shapes: WeakSet = WeakSet()  # the vectors made by `x.shape`: indexing looks through these, and through no others
 

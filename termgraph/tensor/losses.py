@@ -18,7 +18,7 @@ from termgraph.tensor.reductions import log_softmax, mean, softmax
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take, take_along_axis
 from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
-from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
@@ -27,7 +27,6 @@ from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:

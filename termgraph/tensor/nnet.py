@@ -81,7 +81,7 @@ from termgraph.tensor.separable import causal_conv1d, separable_conv2d, separabl
 from termgraph.tensor.shaping import expand_dims, squeeze
 from termgraph.tensor.signal import pool_2d, pool_3d
 from termgraph.tensor.upsampling import bilinear_upsampling, frac_bilinear_upsampling
-from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.variable import TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -90,7 +90,6 @@ from termgraph.terms.types import shape_text
 if TYPE_CHECKING:
     from termgraph.tensor.distributions import Distributions
     from termgraph.tensor.likes import AxisLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
 

@@ -5,7 +5,7 @@ One axis after the other; every mode that repeats elements reads them through an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +25,6 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 

@@ -9,10 +9,9 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.trace import frames_of
-from termgraph.tensor.variable import Variable, apply_terms, bare, bare_apply, result, variable_class
+from termgraph.tensor.variable import TensorVariable, Variable, apply_terms, bare, bare_apply, result, variable_class
 
 if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
     from termgraph.terms.op import Op
 
 

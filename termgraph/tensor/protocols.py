@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph._lazy import lazy
-from termgraph.tensor.variable import Constant
+from termgraph.tensor.variable import Constant, TensorVariable
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike
-    from termgraph.tensor.variable import TensorVariable
 
 difflib, elsewhere = lazy("difflib"), lazy("termgraph.tensor.elsewhere")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it

@@ -12,11 +12,10 @@ import numpy as np
 
 from termgraph.tensor import elemwise
 from termgraph.tensor.distributions import Distributions
-from termgraph.tensor.sharedvar import shared
+from termgraph.tensor.sharedvar import TensorSharedVariable, shared
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.sharedvar import TensorSharedVariable
     from termgraph.tensor.variable import TensorVariable
 
 _ONE = np.array([0, 1], dtype=np.uint64)  # added to a state (key, step) after each call

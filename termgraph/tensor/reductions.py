@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.shaping import ravel
-from termgraph.tensor.variable import is_plain_number
+from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest
 from termgraph.terms.op import Op
@@ -27,10 +28,7 @@ from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
 

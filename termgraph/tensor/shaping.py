@@ -22,7 +22,7 @@ from termgraph.tensor.lengths import (
     same,
 )
 from termgraph.tensor.lifting import on_terms, pattern_form
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import shaping as ops
@@ -31,7 +31,6 @@ from termgraph.terms.ops.shapes import broadcast_shapes, normal_axes, normal_axi
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- lengths

@@ -18,7 +18,7 @@ from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean, t
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, specify_shape
-from termgraph.tensor.variable import Constant, Variable, is_plain_number
+from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops import elementwise as ew
@@ -28,7 +28,6 @@ from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- order

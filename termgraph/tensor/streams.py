@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from termgraph.tensor.bipartite import variables_of
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, loop
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.traverse import children_first, resolve_bound, substitute
 
 if TYPE_CHECKING:
     from termgraph.tensor.variable import Variable
-    from termgraph.terms.term import AnyTerm
 
 
 def loops_in(variables: Iterable[Variable]) -> list[Any]:

@@ -7,19 +7,16 @@ import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import op as op_module
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
 
 
 class _Maker(op_module.NodeMaker):

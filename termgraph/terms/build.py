@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,10 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cast
 from termgraph.terms.ops.shaping import alloc, shape_i
-from termgraph.terms.term import Const, mk, mk1
+from termgraph.terms.term import AnyTerm, Const, mk, mk1
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from termgraph.terms.leaves import Input
-    from termgraph.terms.term import AnyTerm
 
 
 def length(t: Input | AnyTerm, axis: int) -> Any:

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph._blake import blake2b
 from termgraph.terms.op import ARG, CONST, OPS, Op
-from termgraph.terms.term import Leaf, Term
+from termgraph.terms.term import AnyTerm, Leaf, Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class NoName(Exception):

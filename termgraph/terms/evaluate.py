@@ -6,19 +6,16 @@ Slow and plain on purpose: the prover, the tests and the fallback of the VM comp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.errors import GraphError, MissingInputError, ShapeError
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Term
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first_until
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 
 def evaluate(

@@ -9,19 +9,16 @@ import functools
 import itertools
 import os
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph._blake import blake2b
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.hashing import bytes_hash, stable_hash
-from termgraph.terms.op import ARG, CONST, INPUT
+from termgraph.terms.op import ARG, CONST, INPUT, HeadMark
 from termgraph.terms.signature import Signature
 from termgraph.terms.types import TensorType, Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import HeadMark
 
 EMPTY: frozenset[Any] = frozenset()
 _new = object.__new__

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.digest import NoName
 from termgraph.terms.dtypes import dtype_text, numpy_dtype
-from termgraph.terms.op import ARG, CONST, OPS
-from termgraph.terms.term import Arg, Const, Leaf, Term, mk
+from termgraph.terms.op import ARG, CONST, OPS, Op
+from termgraph.terms.term import AnyTerm, Arg, Const, Leaf, Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
 
 
 def to_plain(roots: Sequence[Any], most: int = 1 << 62) -> dict[str, Any]:

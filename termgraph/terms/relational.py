@@ -6,7 +6,7 @@ Ground terms unify by identity and reify to themselves, so a shared graph is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etuples.core import ExpressionTuple
 from etuples.dispatch import apply as etuples_apply
@@ -16,11 +16,8 @@ from unification import Var
 from unification.core import _reify, _unify, construction_sentinel
 
 from termgraph.terms.op import HeadMark, Op
-from termgraph.terms.term import Const, Leaf, Lit, Term, as_term, mk
+from termgraph.terms.term import AnyTerm, Const, Leaf, Lit, Term, as_term, mk
 from termgraph.terms.types import Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class IllTyped:

@@ -10,14 +10,11 @@ import pickle
 import struct
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.errors import GraphError
-from termgraph.terms.term import Term, mk
+from termgraph.terms.term import AnyTerm, Term, mk
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 MAGIC = b"tgraph1\n"
 

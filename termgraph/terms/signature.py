@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.interned import Interned
-from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.types import Type
+from termgraph.terms.types import TensorType, Type
 
 # What may be known of the range of integers: its least number, its greatest, and that `T.assume` says something of it.
 NOTHING, LEAST, GREATEST, STATED = 0, 1, 2, 4

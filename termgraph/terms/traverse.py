@@ -8,14 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, INPUT
-from termgraph.terms.term import Arg, Term, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Arg, Term, mk
 
 
 class _Kept(threading.local):

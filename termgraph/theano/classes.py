@@ -14,12 +14,11 @@ from termgraph.loops.ifelse import ifelse
 from termgraph.tensor import nnet
 from termgraph.terms.op import OPS, Op
 from termgraph.theano import extra, language, layers, linear
-from termgraph.theano.standins import Made, kind_class, op_class, stand_in
+from termgraph.theano.standins import Made, StandIn, kind_class, op_class, stand_in
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import AxisLike, BorderMode, DTypeLike, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable, Variable
-    from termgraph.theano.standins import StandIn
 
 
 def _applies(function: Callable[..., Any]) -> Callable[..., Any]:

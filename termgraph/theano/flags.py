@@ -14,11 +14,10 @@ from contextlib import ContextDecorator, ExitStack
 from typing import TYPE_CHECKING, Any
 
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.config import Config, describe
 from termgraph.config import config as native
-from termgraph.config import describe
 
 if TYPE_CHECKING:
-    from termgraph.config import Config
     from termgraph.tensor.likes import TensorLike
 
 # Theano's optimizers and linkers by the nearest of termgraph's.

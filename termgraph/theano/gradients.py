@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.config import config
-from termgraph.function.mode import get_mode
+from termgraph.function.mode import Mode, get_mode
 from termgraph.function.verify import GradientError
 from termgraph.function.verify import verify_grad as native_verify_grad
 from termgraph.grad.api import grad as native_grad
@@ -21,17 +21,13 @@ from termgraph.grad.products import subgraph_grad as native_subgraph_grad
 from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.graph import clone
 from termgraph.tensor.origins import note_origins, original_inputs
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError, TypeMismatch
 from termgraph.terms.traverse import depends_on
 from termgraph.theano.tools import NullType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from termgraph.function.mode import Mode
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 OneOrMore: TypeAlias = "Variable | Sequence[Any]"
 Held: TypeAlias = "Sequence[Variable] | None"  # what is taken for a constant

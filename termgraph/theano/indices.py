@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 

@@ -19,7 +19,7 @@ from termgraph.tensor.reductions import axes_of
 from termgraph.tensor.sharedvar import is_shared, shared
 from termgraph.tensor.testvalues import get_test_value
 from termgraph.tensor.updates import OrderedUpdates
-from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms import types
 from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import AxisLike, DTypeLike, Operand, ShapeLike, TensorLike
-    from termgraph.tensor.variable import Apply
 
 db = lazy("termgraph.db")  # brings the rules
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import termgraph.tensor as T
-from termgraph.tensor.variable import HANDLES, Apply, Constant, Variable
+from termgraph.tensor.variable import HANDLES, Apply, Constant, TensorVariable, Variable
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 class TypedListType(Type):

@@ -12,9 +12,9 @@ import tempfile
 import textwrap
 import zipfile
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, dtype_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import IO
-
     from termgraph.tensor.likes import DTypeLike, TensorLike
     from termgraph.tensor.variable import Apply, TensorVariable
 

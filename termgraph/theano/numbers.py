@@ -14,7 +14,7 @@ import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.function.cop import COp
 from termgraph.terms.op import Op
-from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType, Type
 from termgraph.theano.standins import Made, stand_in
 from termgraph.theano.tools import MethodNotDefined
 from termgraph.theano.walking import io_toposort
@@ -22,7 +22,6 @@ from termgraph.theano.walking import io_toposort
 if TYPE_CHECKING:
     from termgraph.tensor.likes import DTypeLike, Operand, TensorLike
     from termgraph.tensor.variable import Apply, TensorVariable, Variable
-    from termgraph.terms.types import Type
 
 
 class ComplexError(NotImplementedError):

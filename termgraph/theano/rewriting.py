@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import Apply, Variable

@@ -6,14 +6,14 @@ import hashlib
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import termgraph.tensor as T
 from termgraph.tensor.display_names import short_repr, theano_op_name
 from termgraph.tensor.graph import ancestors as native_ancestors
-from termgraph.tensor.variable import Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.terms.op import Op
 from termgraph.viz.graph_page import d3viz as native_d3viz
 from termgraph.viz.picture import pydotprint as native_pydotprint
@@ -21,15 +21,11 @@ from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import TextIO
-
     import numpy as np
 
     from termgraph.function.compiled import Function
     from termgraph.function.fgraph import FunctionGraph
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Apply, TensorVariable
 
 pydot_imported, pydot_imported_msg = True, ""
 use_ascii = True

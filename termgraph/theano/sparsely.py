@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import termgraph.sparse as sparse
 import termgraph.tensor as T
-from termgraph.theano.standins import Made, op_class, stand_in
+from termgraph.theano.standins import Made, StandIn, op_class, stand_in
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
-    from termgraph.theano.standins import StandIn
 
 sp: Any = sparse  # whose names are put together when it is imported
 sparse_formats, enable_sparse = ["csc", "csr"], True

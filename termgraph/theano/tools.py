@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph.tensor.sharedvar import Generic
-from termgraph.tensor.variable import Constant
+from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.types import Type
 from termgraph.theano.walking import general_toposort
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Variable
 
 generic = Generic()
 

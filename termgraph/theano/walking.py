@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
 from termgraph.tensor import graph as native
 from termgraph.tensor.sharedvar import is_shared
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import equal_up_to_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from termgraph.tensor.likes import DTypeLike, Pairs, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 Node = (Apply, Variable)
 NoParams = None

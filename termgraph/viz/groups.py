@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.backends.c.text.timers import TimedPart
-from termgraph.function.compiled import MachineFunction
+from termgraph.function.compiled import Function, MachineFunction
 from termgraph.function.native import in_graph, ordered
 from termgraph.tensor.variable import Apply, Constant, Variable
-from termgraph.terms.op import index_text
+from termgraph.terms.op import Op, index_text
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
-
-if TYPE_CHECKING:
-    from termgraph.function.compiled import Function
-    from termgraph.terms.op import Op
 
 NAMED = 3  # operations in the label of a group; the others are counted
 

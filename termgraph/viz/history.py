@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class Applied(NamedTuple):

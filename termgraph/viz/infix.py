@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.config import config
 from termgraph.tensor.variable import Variable
-from termgraph.terms.op import CONST, index_text
-from termgraph.terms.term import Term
+from termgraph.terms.op import CONST, Op, index_text
+from termgraph.terms.term import AnyTerm, Term
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Const
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
 
 # symbol and Python's binding strength of the infix operators
 _INFIX = {

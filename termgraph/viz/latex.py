@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.tensor.variable import Variable
-from termgraph.terms.op import CONST, index_text
+from termgraph.terms.op import CONST, Op, index_text
 from termgraph.terms.term import Term
 from termgraph.viz.infix import names_above
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 LIMIT = 150  # terms that are written out
 _SMALL = 9  # entries of a constant that is written with its numbers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from termgraph._records import record
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.trace import where
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.viz.groups import Group, branches, kernels_of, op_label, short
 from termgraph.viz.history import MadeBy, RuleHistory
 from termgraph.viz.loops import body_of
@@ -19,7 +19,6 @@ from termgraph.viz.tree import graph_outputs
 
 if TYPE_CHECKING:
     from termgraph.function.compiled import Function
-    from termgraph.tensor.variable import TensorVariable
 
 MOST_NODES = 2000
 VIEWS = frozenset(("dimshuffle", "subtensor", "reshape", "specify_shape", "unbroadcast", "diagonal"))

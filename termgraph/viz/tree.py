@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from termgraph.config import config
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.display_names import applied_name, constant_text, print_style, short_repr, type_name
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.terms.term import is_term
 from termgraph.viz.loops import HAVE_GRAPHS, inner_graph
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
 
 ID_TYPES = ("CHAR", "@", "int", "id", "auto", "")
 

@@ -14,14 +14,12 @@ from termgraph.config import config
 from termgraph.tensor.trace import describe_site
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import places_of
-from termgraph.terms.term import Input, mk
+from termgraph.terms.term import AnyTerm, Input, mk
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import free_args, substitute
-from termgraph.terms.types import TupleType, Type
+from termgraph.terms.types import TensorType, TupleType, Type
 
 if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
-    from termgraph.terms.types import TensorType
     from termgraph.vm.program import Program
 
 _SHAPE_WORDS = ("shape", "align", "broadcast", "dimension", "mismatch", "length")

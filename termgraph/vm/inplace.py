@@ -9,17 +9,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.dtypes import is_bfloat16
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
 from termgraph.vm.aliasing import owner_of
 from termgraph.vm.program import Instruction, Program
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class Deferred:

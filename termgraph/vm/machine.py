@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
 from termgraph.vm.broadcast import guarded
 from termgraph.vm.failures import explain
@@ -24,8 +25,6 @@ _ELSEWHERE = {
     "compute_map": "`computed`: which places the last call filled",
 }
 
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 MOST_IN_LINES = 100  # instructions of a program that is worth writing as a function of Python
 

@@ -7,16 +7,14 @@ is run is in `machine`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class Instruction:

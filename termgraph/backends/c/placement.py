@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.c.run.numpy_loops import available
 from termgraph.backends.c.text.dialect import CDialect
@@ -18,12 +18,9 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 ORDERED = (
     "max", "min", "max_or_lowest", "min_or_highest", "argmax", "argmin", "softmax", "log_softmax", "logsumexp",

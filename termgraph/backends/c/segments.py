@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import NamedTuple, record
 from termgraph.backends.c.build.program_library import built
@@ -24,13 +24,10 @@ from termgraph.lower.storage.routine_table import SPECS
 from termgraph.stages import Ledger
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.term import Arg
+from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.traverse import substitute
 from termgraph.vm.partition import Part, Refusal, accepted, divided
 from termgraph.vm.program import Instruction, Program
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 @record

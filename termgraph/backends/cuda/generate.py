@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, rep
 from termgraph.lower.memory.strides import any_strides
 from termgraph.lower.push.kernel import Buf
 from termgraph.stages import Ledger
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import substitute
 from termgraph.vm.partition import Refusal
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 @record

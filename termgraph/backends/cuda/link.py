@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.cuda.generate import CudaProgram, generated
 from termgraph.backends.cuda.run.context import Device
@@ -20,13 +20,10 @@ from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.stages import Ledger
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident, to_device
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import rebuild, substitute, subterms
 from termgraph.vm.partition import Part, Refusal, divided
 from termgraph.vm.program import Instruction, Program
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class KernelsOp:

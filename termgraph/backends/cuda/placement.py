@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph.backends.cuda.text import axis_kernels, routine_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.gemm import NUMBERS
@@ -19,12 +17,9 @@ from termgraph.lower.storage.routine_table import SPECS
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 PRODUCTS = ("dot", "matmul", "gemm")
 ORDERED = (

@@ -5,17 +5,15 @@ What the body demands is checked once, when the program is entered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, negative_text, too_short_text
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class BodyLengths(Lengths):

@@ -6,14 +6,12 @@ A rule per family, in the table `SHAPES` of `lengths`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
 from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing, is_arithmetic
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 def _reshape(s: Lengths, t: AnyTerm) -> Shape:

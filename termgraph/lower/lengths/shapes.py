@@ -8,7 +8,7 @@ Lengths that an operation demands to be equal become one symbol, so that loops o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,12 +33,9 @@ from termgraph.lower.lengths.slices import Cut, cut
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.loop import loop
-from termgraph.terms.term import Const
+from termgraph.terms.term import AnyTerm, Const
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 Shape = tuple[Poly, ...]
 

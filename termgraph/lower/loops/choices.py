@@ -6,7 +6,7 @@ What both sides, or anything else, surely needs is stored before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.lazy import edge_of
@@ -18,10 +18,8 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.lower.storage.policy import Statements, Storage, cut_rule
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- between numbers

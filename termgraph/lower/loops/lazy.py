@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 FEW = 30  # a choice between so many numbers at most is made without storing anything
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, Var, poly
@@ -36,9 +36,7 @@ from termgraph.lower.schedule.loop_tiles import cut_into_tiles
 from termgraph.lower.schedule.rows import computed_where_needed
 from termgraph.lower.storage.policy import Store
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many columns stay in the first-level cache
 # Partial results of a fold side by side, by the size of an element: enough that none waits for the one before it. Where

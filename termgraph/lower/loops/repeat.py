@@ -6,7 +6,7 @@ carry alternates between the rows of a small ring, or is updated in place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly, product
@@ -25,9 +25,7 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.ops.loop import Parts, loop
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 FEW_STEPS = 16  # too few to pay for copying a matrix
 PRODUCTS = ("dot", "matmul", "gemm")

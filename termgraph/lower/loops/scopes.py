@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from termgraph.lower.lengths.index import EMPTY, Poly, Var
 from termgraph.lower.loops.tree import Let, Node
 from termgraph.lower.push.kernel import Buf, Needs, Scalars
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 class Scope:

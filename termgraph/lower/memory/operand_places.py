@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, values
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
 

@@ -6,14 +6,12 @@ A transpose of an argument is then a plain copy, and handed out with its axes as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 Order = tuple[int, ...]
 

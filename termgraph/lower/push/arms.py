@@ -7,7 +7,7 @@ Vectors of the library's functions take ten times as long where one of their ele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from termgraph.terms.ops import meanings
 from termgraph.terms.ops.dtype_rules import switch_rule
 from termgraph.terms.ops.elementwise import ElementwiseOp, arccosh, infer_elementwise, logical_not, pow_, switch
 from termgraph.terms.spelling import Spelling
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import children_first, client_map, rebuild
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 DTYPES = ("float64", "float32")
 # A choice whose other arm is the harmless number. No op of the language: nothing but loops has it.

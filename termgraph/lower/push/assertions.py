@@ -5,16 +5,13 @@ So a failed condition ends the call also where no element of the operand is need
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.push.driver import Index, Push, moves
 from termgraph.terms.build import in_dtype
 from termgraph.terms.op import Op
 from termgraph.terms.ops.reduce import all_
-from termgraph.terms.term import mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, mk
 
 
 def _no_meaning(*_: object, **__: object) -> Any:

@@ -6,7 +6,6 @@ A rule reads `at(op(a, b), *i) -> ...`; `yield a, j` asks for the element of `a`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +17,7 @@ from termgraph.lower.push.small_folds import written_out
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.terms.dtypes import HALVES, working_dtype, working_name
 from termgraph.terms.ops.elementwise import add, cast, logical_and, switch
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 
 @pushes("elementwise")

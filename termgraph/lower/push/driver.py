@@ -7,7 +7,7 @@ returns its own. Iterative, and memoised: one visit per term and index.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from termgraph.lower.lengths.index import ZERO, Poly, Var
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import ARG, CONST
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 Index = tuple[Poly, ...]
 Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar

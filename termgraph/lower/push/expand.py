@@ -35,14 +35,11 @@ from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import max_or_lowest, sum_
 from termgraph.terms.ops.shaping import shape_i, specify_shape
 from termgraph.terms.ops.sorting import argsort, too_few
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import client_map, rebuild
-from termgraph.terms.types import TupleType
+from termgraph.terms.types import Axes, TupleType
 
 if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
-    from termgraph.terms.types import Axes
-
     Clients = dict[Any, list[tuple[Any, int]]]  # of each term, the places that use it
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,13 +34,8 @@ from termgraph.terms.op import Op, cost_of
 from termgraph.terms.ops.elementwise import cast, loop_dtypes, true_div
 from termgraph.terms.ops.elementwise import mul as mul_op
 from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.terms.term import AnyTerm
 
 Needs: TypeAlias = "frozenset[AnyTerm | Buf]"  # the folds and the buffers that must be there before a term
 

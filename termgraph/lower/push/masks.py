@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import nonzero
 from termgraph.terms.ops.shaping import shape_i
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def _infer(mask: TensorType, x: TensorType, *, same: bool) -> TensorType:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph.terms.build import in_dtype
 from termgraph.terms.ops.elementwise import mul
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.reduce import sum_
-from termgraph.terms.term import mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, mk
 
 _AT = gather.bind(index=("a",))
 

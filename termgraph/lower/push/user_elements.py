@@ -5,14 +5,10 @@ Outside of lowering such an op is one of the user's, which only says how long it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph._lazy import pattern
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import ElementwiseOp
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 _OPERAND = pattern(r"\bx(\d+)\b")
 OPERAND_PLACE = r"({\1})"

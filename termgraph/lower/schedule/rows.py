@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
@@ -19,9 +19,7 @@ from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Buf, Scalars, kids, operands_first, scalars
 from termgraph.lower.storage.policy import Store
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 Loop: TypeAlias = tuple[Any, bool, set[Buf]]  # a fold or statement, whether it is a nest, and what is read in it
 

@@ -7,7 +7,7 @@ values are cheap to compute and not stored for that; here it is counted what the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.phases import phases
@@ -16,9 +16,7 @@ from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.push.kernel import FOLD, LOAD, operands_first
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
 MANY = 16  # arrays that are told apart below one value; more are as good as that many

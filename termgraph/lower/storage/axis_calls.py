@@ -6,7 +6,7 @@ axes than the last loops.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
 from termgraph.lower.lengths.polynomials import values
@@ -16,9 +16,7 @@ from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule, 
 from termgraph.lower.storage.routine_table import spec_of
 from termgraph.lower.storage.routines import call_routine
 from termgraph.terms.ops.elementwise import add, mul
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 @call_rule("cumsum", "cumprod", "sort", "argsort")

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, Poly, divide
 from termgraph.lower.lengths.shapes import Lengths
-from termgraph.lower.storage.routine_table import AS_STORED, READS, SIZES, SPECS, Spec
+from termgraph.lower.storage.routine_table import AS_STORED, READS, SIZES, SPECS, Core, Spec
 from termgraph.terms.dtypes import HALVES
+from termgraph.terms.term import AnyTerm
 
 if TYPE_CHECKING:
-    from termgraph.lower.storage.routine_table import Core
-    from termgraph.terms.term import AnyTerm
-
     Cores = Callable[[int], Core]  # the names of an operand's lengths, by its spatial dimensions
 
 # What routines compute in: other whole numbers are computed modulo the range of these, which holds theirs.

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import Poly, Var, product
 from termgraph.lower.push.driver import Push
 from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first_until
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 DEEPEST_CHOICE = 3
 LONG = 4  # from here on a row of numbers that all rows need is stored: a quotient, a root

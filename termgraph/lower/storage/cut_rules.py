@@ -6,7 +6,7 @@ The dual of `at_rules`: instead of pulling an element, the *store* carries the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly
 from termgraph.lower.lengths.polynomials import values
@@ -21,9 +21,7 @@ from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import logical_not
 from termgraph.terms.ops.shaping import reshape
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 Place = Callable[[Index], Index]  # where an element goes in the buffer
 Operand = tuple[Buf, Poly, tuple[Poly, ...]]  # where it begins, and its strides

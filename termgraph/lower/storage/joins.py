@@ -4,14 +4,12 @@ a choice between the parts would keep loops from being vector loops.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import ZERO, Poly
 from termgraph.terms.op import ARG, CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 SAME_PLACES = ("specify_shape", "unbroadcast")  # whose elements lie where those of their operand do
 MOST_WORK = 300  # operations that are printed once per part, over all parts

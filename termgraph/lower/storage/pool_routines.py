@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from termgraph.lower.lengths.index import Poly, divide, maximum, poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.storage.routine_table import AS_STORED, READS, SIZES, SPECS, Spec
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops.pooling import MAX_GRAD, POOL, SUM_GRAD, window_places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 IMAGE, PLACES = ("d", "h", "w"), ("od", "oh", "ow")  # the last one to three of them
 

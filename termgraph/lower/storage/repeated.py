@@ -10,15 +10,14 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import Apply, Poly, poly
-from termgraph.lower.push.kernel import HEAVY, LOAD, kids, operands_first, own_cost
+from termgraph.lower.push.kernel import HEAVY, LOAD, Scalars, kids, operands_first, own_cost
 from termgraph.terms.ops.shaping import reshape
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first_until
 
 if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Shape
     from termgraph.lower.push.driver import Index, Push
-    from termgraph.lower.push.kernel import Scalars
-    from termgraph.terms.term import AnyTerm
 
 FEW_DIVISIONS = 2  # of the indices of one element: they take no longer than to store the array and to read it again
 

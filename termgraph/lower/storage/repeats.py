@@ -6,13 +6,11 @@ its length, so what is made again is counted while indices are pushed, before th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import Poly, Var, _union
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Scalars, kids, own_cost
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 OFTEN = 3  # from here on places count: the arms of a choice, or two neighbours, are no chain
 MOST = 40  # operations of all places together: more than storing an element and reading it again

@@ -7,7 +7,7 @@ backend: `module__function__types`, with dtypes as NumPy's letters.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.ops.sorting import too_few
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 Core = tuple[str, ...]  # names of lengths; equal names are equal lengths
 NameOf = Callable[[Mapping[str, Any]], str]  # a routine's name by the op's parameters

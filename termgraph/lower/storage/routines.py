@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
@@ -18,10 +17,8 @@ from termgraph.lower.storage import conv_routines, counted_routines, pool_routin
 from termgraph.lower.storage.policy import Storage, cut_rule
 from termgraph.lower.storage.routine_table import LOOPED, SIZES, SPECS, UNEQUAL, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType, TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 # ---------------------------------------------------------------------- lengths

@@ -9,7 +9,7 @@ import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from unification import Var
@@ -17,20 +17,15 @@ from unification import Var
 from termgraph.rules.checking.families import LEADING, WRAPPERS, families, one_of, sampler_of
 from termgraph.rules.checking.values import MATRIX_FACTS, Special, mixed, ordinary, with_facts
 from termgraph.rules.forms import is_nary
-from termgraph.rules.kinds import SegVar
-from termgraph.rules.pattern import Captured, HeadWith, nested_vars
+from termgraph.rules.kinds import PatternTerm, SegVar
+from termgraph.rules.pattern import Captured, HeadWith, PatternHead, nested_vars
 from termgraph.terms.dtypes import numpy_dtype, promote
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import Op
 from termgraph.terms.ops.assume import assume, between
-from termgraph.terms.term import Const, Input, Lit, Term, mk
+from termgraph.terms.term import AnyTerm, Const, Input, Lit, Term, mk
 from termgraph.terms.traverse import free_inputs, substitute
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.rules.pattern import PatternHead
-    from termgraph.terms.term import AnyTerm
 
 SHAPES = ((), (3,), (4,), (2, 3), (3, 3), (3, 3), (1, 3), (4, 2), (2, 1, 3), (2, 3, 3), (1, 1), (0, 3))
 DTYPES = (

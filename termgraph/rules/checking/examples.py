@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
@@ -17,10 +17,7 @@ from termgraph.rules.facts import FACTS, TermFact
 from termgraph.rules.fit import BAD_TYPES, fit
 from termgraph.rules.forms import Instance
 from termgraph.rules.interpret import Matcher, argument, result, solve
-from termgraph.terms.term import Term
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Term
 
 _TRIES_PER_SAMPLE = 40
 _MOST_TRIES = 1500

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from unification import Var
@@ -19,18 +19,14 @@ from termgraph.rules.checking.unifying import apply, renamed, unify
 from termgraph.rules.compiled import RuleSet
 from termgraph.rules.definition import Rule
 from termgraph.rules.forms import Instance, Stated, is_nary
-from termgraph.rules.kinds import Guard, SegVar
+from termgraph.rules.kinds import Guard, PatternTerm, SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.relation import results
 from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import CONST, Op
-from termgraph.terms.term import Term, mk
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Term, mk
 
 _TRIES, _PER_PAIR = 4, 2
 Path = tuple[int, ...]

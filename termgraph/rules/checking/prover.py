@@ -40,13 +40,12 @@ from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import INPUT
-from termgraph.terms.term import is_term
+from termgraph.terms.term import AnyTerm, is_term
 from termgraph.terms.traverse import children_first, free_inputs
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
     from termgraph.terms.leaves import Input
-    from termgraph.terms.term import AnyTerm
 
 
 # What each example is tried on. Far integers have a round without specials: beside these, differences may be overflow.

@@ -15,11 +15,10 @@ from termgraph.rules.definition import Rule
 from termgraph.rules.forms import Instance
 from termgraph.rules.pattern import HeadWith
 from termgraph.terms.op import Op
-from termgraph.terms.term import Term
+from termgraph.terms.term import AnyTerm, Term
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
 
 _LEAF = "leaf"
 _ROUNDS = 300

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unification import Var
 
 from termgraph.rules.forms import is_nary
-from termgraph.rules.kinds import SegVar
-from termgraph.rules.pattern import Captured, HeadWith, free_variables
+from termgraph.rules.kinds import PatternTerm, SegVar
+from termgraph.rules.pattern import Captured, HeadWith, PatternHead, free_variables
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import Lit, Term, mk
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
-    from termgraph.rules.pattern import PatternHead
 
 Subst = dict[Any, Any]
 _MOST_ORDERS = 24

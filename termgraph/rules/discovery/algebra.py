@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from termgraph.rules.discovery.vocabulary import Vocabulary
 from termgraph.terms import facts
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import CONST, OPS, Op
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _PRIME = 2**61 - 1
 _STEPS: dict[str, Callable[..., int]] = {

@@ -12,12 +12,11 @@ from termgraph.rules.forms import is_nary
 from termgraph.rules.price import price
 from termgraph.rules.saturation import joined
 from termgraph.terms.op import CONST
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.traverse import children_first, rebuild
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
-    from termgraph.terms.term import AnyTerm
 
 _AGAIN = 3  # times that the stages are gone through after rules found have fired
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.rules.checking.report import Table
 from termgraph.rules.definition import Rule
@@ -12,13 +12,10 @@ from termgraph.rules.discovery.generalise import TOPIC, Finding
 from termgraph.rules.discovery.operators import about_operators
 from termgraph.rules.discovery.vocabulary import Vocabulary
 from termgraph.rules.goals import KINDS
-from termgraph.rules.kinds import Guard, head
+from termgraph.rules.kinds import Guard, PatternTerm, head
 from termgraph.rules.text import pattern_text
 from termgraph.terms.op import OPS, Op, is_var
 from termgraph.terms.term import Term
-
-if TYPE_CHECKING:
-    from termgraph.rules.kinds import PatternTerm
 
 _RESERVED = ("abs", "sum", "max", "min", "any", "all", "round", "pow", "complex")
 _PARAMETERS = ("a", "d")  # metavariables for an axis and a dtype

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +33,8 @@ from termgraph.rules.discovery.report import Discovery
 from termgraph.rules.discovery.vocabulary import Vocabulary, Word, input_of, vocabulary
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.elementwise import neg
-from termgraph.terms.term import Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _NEST = 2  # functions such as exp inside each other
 _SHAPES = ("source", "length")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.assume import assume
-from termgraph.terms.term import Const, Input, mk
+from termgraph.terms.term import AnyTerm, Const, Input, mk
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 SYMBOLS = {
     "+": "add", "-": "sub", "*": "mul", "/": "true_div", "//": "floor_div", "%": "mod", "**": "pow", "<": "lt",

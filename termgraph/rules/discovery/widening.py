@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.rules.discovery.points import DIFFERENT, Points, Values, agreement
 from termgraph.rules.discovery.vocabulary import NO_OVERFLOW, Vocabulary, more_leaves
 from termgraph.terms.op import CONST
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.traverse import children_first, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 _READS = 8  # of one input, that are told apart in all ways
 

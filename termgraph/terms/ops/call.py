@@ -9,14 +9,12 @@ from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, substitute
 from termgraph.terms.types import TupleType, Type
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from termgraph.terms.term import AnyTerm
 
 
 class Call(Op):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.errors import CheckError, TypeMismatch
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # ---------------------------------------------------------------------- lazy choice

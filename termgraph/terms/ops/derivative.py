@@ -6,15 +6,12 @@ tangent of y. Both exist only between the two sides of a rule: no graph that is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import define
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.types import Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 class GradientsType(Type):

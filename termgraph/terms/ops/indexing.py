@@ -7,8 +7,8 @@ Operands for "?" and "a" follow in the order they are named. Dimensions not ment
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Meaning, Op, define
 from termgraph.terms.ops.shapes import as_first, broadcast_shapes, require_tensor
 from termgraph.terms.types import Shape, TensorType, TupleType, Type, shape_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FULL = ("s", None, None, None)
 

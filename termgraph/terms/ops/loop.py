@@ -10,7 +10,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,9 @@ from termgraph.terms.evaluate import apply_meaning, evaluate
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.shaping import static_scalar
-from termgraph.terms.term import Arg, mk, mk1
+from termgraph.terms.term import AnyTerm, Arg, Term, mk, mk1
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm, Term
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
 Runner = Callable[..., tuple[Any, ...]]

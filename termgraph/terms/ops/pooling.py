@@ -6,7 +6,7 @@ What lies outside of an array counts for nothing: a window at the border has few
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops.shapes import require_tensor
 from termgraph.terms.ops.shaping import static_lengths
-from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.types import Type
+from termgraph.terms.types import TensorType, Type
 
 POOL, MAX_GRAD, SUM_GRAD = "pool", "pool_max_grad", "pool_sum_grad"
 WINDOWS: dict[str, Any] = {"size": (), "stride": (), "pad": (), "ignore_border": True}

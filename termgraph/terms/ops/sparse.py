@@ -6,21 +6,17 @@ CSR, the columns of CSC), *minor* the other. Everything else is written with ops
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.op import Meaning, define
+from termgraph.terms.op import Meaning, Op, define
 from termgraph.terms.ops.shapes import require_tensor, same_length
 from termgraph.terms.sparse import INDEX, SparseType, matrix_of
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.terms.op import Op
 
 Lengths = tuple[Any, ...]  # numbers, or arrays of no dimension
 _BLOCK = 1 << 20  # how many products of a sampled product are held at once

@@ -8,14 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from termgraph.terms.op import CONST, Op, define
-from termgraph.terms.term import mk
+from termgraph.terms.term import AnyTerm, mk
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 
 def _copy(name: str, doc: str, **params: Any) -> Op:

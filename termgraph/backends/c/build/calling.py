@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from termgraph import progress
 from termgraph._collector import running_gc
 from termgraph._lazy import lazy
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 subprocess = lazy("subprocess")
 

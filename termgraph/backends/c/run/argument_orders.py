@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from termgraph._records import NamedTuple
 from termgraph.lower.memory.read_in_place import read_well
 from termgraph.lower.memory.strides import ANY, BACKWARDS, DENSE, REPEATED, ROWS, SECOND, Kinds
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.term import Arg
+from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 ORDERS = 8  # TG_ORDERS of abi.h
 REMEMBERED = 64  # shapes and strides of which is known who answers

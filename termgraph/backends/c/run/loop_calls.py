@@ -17,9 +17,9 @@ from termgraph.backends.c.generate import generated
 from termgraph.backends.c.run.bind import compile_program
 from termgraph.stages import Ledger
 from termgraph.terms.ops.call import inline_calls
-from termgraph.terms.ops.loop import Parts, checked_steps, inherit_places, projections
+from termgraph.terms.ops.loop import Loop, Parts, checked_steps, inherit_places, projections
 from termgraph.terms.ops.shaping import shape_i
-from termgraph.terms.term import Arg, mk
+from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
 from termgraph.vm.loops import make_runner
@@ -28,8 +28,6 @@ from termgraph.vm.program import Program
 
 if TYPE_CHECKING:
     from termgraph.terms.op import Op
-    from termgraph.terms.ops.loop import Loop
-    from termgraph.terms.term import AnyTerm
 
 FIRST_PIECE = 64
 _LENGTH = TensorType("int8", (None, 0))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 BAD_INDEX = 3  # that an index from data is out of bounds
 FAILED = 6  # the code by which a routine reports that there is no result; the text of the site says why

@@ -5,20 +5,16 @@ Without AVX-512 a comparison of places, which have 64 bits, for each element tak
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from termgraph.lower.lengths.index import MINUS_ONE, ONE
-from termgraph.lower.loops.tree import Branch, Let, Loop, Write
+from termgraph.lower.lengths.index import MINUS_ONE, ONE, Poly
+from termgraph.lower.loops.tree import Branch, Let, Loop, Node, Write
 from termgraph.lower.push.kernel import ITEST, LOAD, PICK
 from termgraph.terms.leaves import Const
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, logical_and, switch
-
-if TYPE_CHECKING:
-    from termgraph.lower.lengths.index import Poly
-    from termgraph.lower.loops.tree import Node
 
 
 class OneApart(NamedTuple):

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,9 @@ from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.text import prelude
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype, working_dtype
-from termgraph.terms.op import CONST
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops.elementwise import cast, pow_
-from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 CTYPE = {
     "bool": "_Bool",

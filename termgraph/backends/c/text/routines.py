@@ -6,7 +6,7 @@ A batch becomes a kernel, so that it can run on several threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,7 @@ from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.schedule.cost import routine_work
 from termgraph.terms.dtypes import HALVES
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 
 def write_routine(writer: Any, n: Routine, p: Printer) -> None:

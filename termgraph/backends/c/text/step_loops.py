@@ -8,7 +8,7 @@ tells the status its steps, for who looks on (termgraph.progress).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.packed_factors import kept_products, write_ahead
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
-from termgraph.lower.loops.tree import Branch, Choice, Let, Node, Repeat, Write, walk
+from termgraph.lower.loops.tree import Branch, Choice, Let, Node, Repeat, Rows, Write, walk
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import HALVES
-
-if TYPE_CHECKING:
-    from termgraph.lower.loops.tree import Rows
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 timers = lazy("termgraph.backends.c.text.timers")
 

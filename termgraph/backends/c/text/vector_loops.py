@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
-from termgraph.lower.lengths.index import poly
+from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Sweep, Write
 from termgraph.lower.push.kernel import INDEX, ITEST, IVAL, LOAD
-
-if TYPE_CHECKING:
-    from termgraph.lower.lengths.index import Poly, Var
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 WIDEST = 64  # bytes that a vector may have: on which processor the text runs is not known
 SIZES = {"float32": 4, "float64": 8}

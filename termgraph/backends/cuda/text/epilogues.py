@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import ONE, Poly, Var, poly, product
@@ -16,9 +16,7 @@ from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.terms.dtypes import FLOATS
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 GELU = (1.5957691216057308, 0.044715)  # x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
 

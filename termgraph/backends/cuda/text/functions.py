@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import NamedTuple, record
 from termgraph.backends.cuda.text.dialect import CudaDialect
@@ -17,9 +17,7 @@ from termgraph.lower.loops.tree import Call, Node, Repeat, Routine
 from termgraph.lower.push.kernel import Buf, operands_first
 from termgraph.progress import kernel_written
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 BLOCK = 256
 PARTS = 512  # a fold over everything has at most that many partial results

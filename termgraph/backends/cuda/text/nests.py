@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.dialect import can_add_atomically
@@ -27,10 +27,7 @@ from termgraph.lower.loops.tree import (
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import ITEST, IVAL, LOAD, Buf, scalars
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
-
+from termgraph.terms.term import AnyTerm
 
 INSIDE = 32  # elements of a fold inside of another one from which a team shares out the inner one
 

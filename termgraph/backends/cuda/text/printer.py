@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.cuda.text.dialect import CudaDialect
@@ -18,9 +18,7 @@ from termgraph.lower.lengths.index import Poly, Var
 from termgraph.lower.loops.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, Buf
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 Place = tuple[Buf, Poly]
 SHARED_OUT = (Loop, Reduce, Columns, Sweep)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.cuda.text import convolution, pooling
 from termgraph.backends.cuda.text.functions import BLOCK, ByLibrary, Launch, RoutineCall
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.loops.tree import Routine
 from termgraph.lower.storage.routine_table import spec_of
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 NAMES = frozenset((*pooling.NAMES, *convolution.NAMES))
 

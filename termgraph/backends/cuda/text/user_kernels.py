@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.backends.cuda.run.context import Device
@@ -14,10 +14,8 @@ from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_devi
 from termgraph.backends.cuda.text import prelude
 from termgraph.backends.cuda.text.dialect import STORED
 from termgraph.backends.cuda.text.functions import BLOCK
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
 
 KERNEL = "user_kernel"
 
