@@ -17,7 +17,6 @@ from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In, Out, wrap_in, wrap_out
-from termgraph.function.linker import Linker
 from termgraph.function.mode import Mode, Shapes, get_mode
 from termgraph.function.native import form_of, known_at_first, make_function, ordered
 from termgraph.function.storages import DefaultContainer
@@ -29,12 +28,44 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import UnusedInputError
 from termgraph.terms.traverse import children_first
 from termgraph.terms.userop import no_perform
+from termgraph.vm.machine import Machine
 from termgraph.vm.profile import Profile
 
 if TYPE_CHECKING:
     import numpy as np
 
 REACTIONS = ("raise", "warn", "ignore")
+
+
+# ---------------------------------------------------------------------- thunks
+class Linker:
+    """Makes thunks: calls without arguments that read input containers and fill output containers.
+
+    >>> import termgraph as tg, termgraph.tensor as T
+    >>> x = T.dscalar("x")
+    >>> run, (a,), (out,) = tg.function([x], x + 1).maker.linker.make_thunk()
+    >>> a.value = 2.0
+    >>> run(); float(out.value)
+    3.0
+    """
+
+    def __init__(self, work: Compilation, allow_gc: bool = True) -> None:
+        self.work, self.allow_gc = work, allow_gc
+        self.fgraph: FunctionGraph | None = None
+
+    def make_thunk(
+        self, input_storage: Sequence[Container] | None = None
+    ) -> tuple[Callable[[], None], list[Container], list[Container]]:
+        """`(run, input containers, output containers)`."""
+        machine = Machine(self.work.program, self.allow_gc, lookup=self.work.lookup)
+        inputs = [Container(a.type) for a in self.work.args] if input_storage is None else list(input_storage)
+        outputs = [Container(r.type) for r in self.work.roots]
+
+        def run() -> None:
+            for container, value in zip(outputs, machine([c.storage[0] for c in inputs])):
+                container.storage[0] = value
+
+        return run, inputs, outputs
 
 
 class FunctionMaker:

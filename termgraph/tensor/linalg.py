@@ -14,7 +14,7 @@ from termgraph.tensor.creation import diagonal as _diagonal
 from termgraph.tensor.creation import eye, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.norms import cond, matrix_norm, norm, vector_norm
 from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vecdot
@@ -26,18 +26,22 @@ from termgraph.tensor.shaping import (
     broadcast_to,
     dimshuffle,
     matrix_transpose,
+    ravel,
+    reshape,
     squeeze,
 )
 from termgraph.tensor.sorting import argsort, sort
-from termgraph.tensor.tensor_equations import tensorinv, tensorsolve
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import linalg as ops
+from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
@@ -383,6 +387,38 @@ def block_diag(*arrays: TensorLike) -> TensorVariable:
         parts = [zeros((length(b, 0), length(other, 1)), dtype=dtype) for other in blocks]
         rows.append(concatenate([*parts[:k], b, *parts[k + 1 :]], 1))
     return concatenate(rows, 0)
+
+
+# ---------------------------------------------------------------------- equations of tensors
+@on_terms
+def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
+    """The inverse of `a` as a map between the first `ind` dimensions and the others, for `tensordot`."""
+    a = as_tensor(a)
+    if not 0 < ind < a.ndim:
+        raise ValueError(f"tensorinv: ind must be between 1 and {a.ndim - 1}, got {ind}")
+    sizes = lengths(a)
+    return reshape(ops.inv(reshape(a, (product(sizes[:ind]), -1))), (*sizes[ind:], *sizes[:ind]))
+
+
+@on_terms
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> TensorVariable:
+    """The x with `tensordot(a, x, x.ndim) = b`; dimensions `axes` of `a` are moved to its end before.
+
+    >>> import numpy as np, termgraph.tensor as T
+    >>> a = np.arange(1.0, 17.0).reshape(2, 2, 2, 2) + np.eye(4).reshape(2, 2, 2, 2)
+    >>> T.linalg.tensorsolve(a, T.tensordot(a, np.ones((2, 2)), 2)).eval().round(6)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    if axes is not None:
+        last = [normal_axis(k, a.ndim) for k in axes]
+        a = dimshuffle(a, *[d for d in range(a.ndim) if d not in last], *last)
+    if not b.ndim < a.ndim:
+        raise ValueError(f"tensorsolve: {a} must have more dimensions than {b}, got {a.ndim} and {b.ndim}")
+    of_x = lengths(a)[b.ndim :]
+    rows = reshape(a, (-1, product(of_x)))
+    return reshape(ops.solve(rows, dimshuffle(ravel(b), 0, "x"), assume_a="gen", on_error="raise"), of_x)
 
 
 matrix_inverse = inv

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-from termgraph.vm.broadcast import guarded
 from termgraph.vm.failures import explain
 from termgraph.vm.program import Instruction, Program
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 # of Theano's machine, and what to look at here instead
 _ELSEWHERE = {
@@ -275,3 +279,42 @@ def _count_reads(program: Program) -> dict[int, int]:
     for s in (*program.outputs, *program.inputs, *program.constants):
         reads.pop(s, None)
     return reads
+
+
+# ---------------------------------------------------------------------- broadcasting
+# Checks that static types leave to run time; a length that was unknown may not turn out to be a hidden 1.
+def guarded(op: Any, types: Sequence[Any]) -> Callable:
+    """The op's meaning, checking its arguments first where their types do not settle everything."""
+    meaning = op.direct_meaning()
+    own = getattr(op, "runtime_check", None)
+    if own is not None:
+
+        def run_checked(*values: np.ndarray) -> np.ndarray:
+            own(types, values)
+            return meaning(*values)
+
+        return run_checked
+    if op.kind != "elementwise" or not undecided(types):
+        return meaning
+    static = [t.shape for t in types]
+
+    def run(*values: np.ndarray) -> np.ndarray:
+        shape = values[0].shape
+        for v in values:
+            if v.shape != shape:
+                check_broadcast(op.name, static, [v.shape for v in values])
+                break
+        return meaning(*values)
+
+    return run
+
+
+def undecided(types: Sequence[Any]) -> bool:
+    """Whether operands of these types may disagree about a length that is not known before run time."""
+    if len(types) < 2 or not all(isinstance(t, TensorType) for t in types):
+        return False
+    for axis in range(-1, -1 - max(t.ndim for t in types), -1):
+        lengths = [t.shape[axis] for t in types if t.ndim >= -axis and t.shape[axis] != 1]
+        if len(lengths) > 1 and None in lengths:
+            return True
+    return False

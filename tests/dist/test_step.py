@@ -7,8 +7,7 @@ from distmodels import RULES, examples, net, sgd
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph import dist
-from termgraph.dist.random import SPACING, counters
-from termgraph.dist.replica import Worker
+from termgraph.dist.replica import SPACING, Worker, counters
 
 
 def test_a_mean_is_nothing_for_one_worker():

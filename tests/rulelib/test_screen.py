@@ -13,8 +13,8 @@ from termgraph.rules.clients import USES
 from termgraph.rules.collecting import _is_collected_sum, _Sum
 from termgraph.rules.collecting_products import _is_collected_product, _Product
 from termgraph.rules.facts import FACTS, nonnegative
-from termgraph.rules.local_names import MARK, reuse_names
 from termgraph.rules.memo import Memo
+from termgraph.rules.source import MARK, reuse_names
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import (
     abs_,

@@ -10,7 +10,6 @@ import numpy as np
 from termgraph.lower.push.arms import with_taken_arguments
 from termgraph.lower.push.assertions import asserted
 from termgraph.lower.push.masks import selected
-from termgraph.lower.push.sampled_products import sample
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
 from termgraph.terms.build import in_dtype
@@ -240,6 +239,17 @@ EXPANSIONS: dict[str, Callable[[AnyTerm, Axes], AnyTerm]] = {
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
 }
+_AT = gather.bind(index=("a",))
+
+
+def sample(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
+    """`sum(x[i] * y[j], axis=1)`"""
+    i, j, x, y = args
+    dtype = t.type.dtype
+    product = mk(mul, (mk(_AT, (in_dtype(x, dtype), i)), mk(_AT, (in_dtype(y, dtype), j))))
+    return product if x.type.ndim == 1 else mk(sum_.bind(axis=(1,), dtype=dtype), (product,))
+
+
 # What is made of simpler ops whatever its operands are
 IN_PARTS: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample, "check": asserted}
 
