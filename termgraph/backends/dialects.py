@@ -19,28 +19,21 @@ class Dialect(Protocol):
 
     def ctype(self, dtype: str) -> str:
         """The type in which elements are computed."""
-        ...
 
     def literal(self, value: Any, dtype: str) -> str:
         """A number."""
-        ...
 
     def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts."""
-        ...
 
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""
-        ...
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""
-        ...
 
     def fold_init(self, kind: str, dtype: str) -> str:
         """The value of a fold over nothing."""
-        ...
 
     def fold_step(self, kind: str, dtype: str, acc: str, value: str, compares: bool = False) -> str:
         """The statement that folds a value in; `compares` if that is known not to be NaN."""
-        ...

@@ -116,11 +116,6 @@ def query(
     return found
 
 
-def is_loaded() -> bool:
-    """Whether all rules were read."""
-    return _loaded
-
-
 def _select(asked: Query) -> RuleSet:
     files = FILES_OF.get(asked.include)
     return selected(_rules_in(files) if files else all_rules(), asked)

@@ -7,17 +7,9 @@ from termgraph.debug.nanguard import NanGuardError, NanGuardMode
 from termgraph.debug.values import eval_intermediate_values
 
 __all__ = [
-    "BadInPlace",
-    "BadOutput",
-    "BadRewrite",
-    "DebugMode",
-    "DebugModeError",
-    "MonitorMode",
-    "NanGuardError",
-    "NanGuardMode",
-    "PdbBreakpoint",
-    "eval_intermediate_values",
-]
+    "BadInPlace", "BadOutput", "BadRewrite", "DebugMode", "DebugModeError", "MonitorMode", "NanGuardError",
+    "NanGuardMode", "PdbBreakpoint", "eval_intermediate_values",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

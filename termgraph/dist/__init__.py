@@ -13,23 +13,9 @@ from termgraph.dist.step import Step
 from termgraph.dist.train import Result, train
 
 __all__ = [
-    "ASGD",
-    "EASGD",
-    "STOP",
-    "Arrays",
-    "Event",
-    "Loader",
-    "Progress",
-    "Result",
-    "Rule",
-    "Step",
-    "Synchronous",
-    "Worker",
-    "WorkerError",
-    "WorkersLost",
-    "mean",
-    "train",
-]
+    "ASGD", "EASGD", "STOP", "Arrays", "Event", "Loader", "Progress", "Result", "Rule", "Step", "Synchronous", "Worker",
+    "WorkerError", "WorkersLost", "mean", "train",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -16,16 +16,6 @@ from termgraph.tensor.variable import Variable as _Variable
 _Variable.eval = evaluate  # type: ignore[attr-defined]
 
 __all__ = [
-    "Function",
-    "FunctionGraph",
-    "FunctionMaker",
-    "In",
-    "Mode",
-    "OpFromGraph",
-    "Out",
-    "evaluate",
-    "function",
-    "get_mode",
-    "rebuild_collect_shared",
-    "register_mode",
-]
+    "Function", "FunctionGraph", "FunctionMaker", "In", "Mode", "OpFromGraph", "Out", "evaluate", "function",
+    "get_mode", "rebuild_collect_shared", "register_mode",
+]  # fmt: skip

@@ -11,13 +11,6 @@ from termgraph.tensor.graph import (
 from termgraph.tensor.variable import Apply, Constant, Variable
 
 __all__ = [
-    "Apply",
-    "Constant",
-    "Variable",
-    "ancestors",
-    "applies_between",
-    "clone_replace",
-    "equal_computations",
-    "explicit_graph_inputs",
-    "graph_inputs",
-]
+    "Apply", "Constant", "Variable", "ancestors", "applies_between", "clone_replace", "equal_computations",
+    "explicit_graph_inputs", "graph_inputs",
+]  # fmt: skip

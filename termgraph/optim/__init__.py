@@ -33,34 +33,11 @@ from termgraph.optim.schedules import (
 from termgraph.optim.transform import State, Transform, add_decayed_weights, chain, scale, scale_by_learning_rate
 
 __all__ = [
-    "State",
-    "Transform",
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adamax",
-    "adamw",
-    "add_decayed_weights",
-    "chain",
-    "clip",
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "cosine_decay",
-    "exponential_decay",
-    "global_norm",
-    "linear",
-    "lion",
-    "momentum",
-    "nadam",
-    "nesterov",
-    "piecewise_constant",
-    "polynomial",
-    "rmsprop",
-    "scale",
-    "scale_by_learning_rate",
-    "sgd",
-    "warmup_cosine_decay",
-]
+    "State", "Transform", "adadelta", "adagrad", "adam", "adamax", "adamw", "add_decayed_weights", "chain", "clip",
+    "clip_by_global_norm", "clip_by_norm", "cosine_decay", "exponential_decay", "global_norm", "linear", "lion",
+    "momentum", "nadam", "nesterov", "piecewise_constant", "polynomial", "rmsprop", "scale", "scale_by_learning_rate",
+    "sgd", "warmup_cosine_decay",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

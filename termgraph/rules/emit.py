@@ -23,7 +23,6 @@ from termgraph.terms.op import Op
 from termgraph.terms.term import AnyTerm, Lit, Term
 
 Bindings = dict[Any, str]
-Continue = Callable[[int], None]
 
 
 class Writer:

@@ -165,9 +165,4 @@ def pointers(counts: Any) -> TensorVariable:
     return as_index(T.concatenate([T.zeros((1,), "int64"), T.cumsum(T.cast(counts, "int64"))]))
 
 
-def summed_at(position: Any, data: Any, n: Any) -> Any:
-    """A vector of length n with the sum of all data for each position."""
-    return T.inc_subtensor(T.zeros((n,), data.type.dtype)[position], data)
-
-
 __all__ = ["CSC", "CSR", "csm_data", "csm_indices", "csm_indptr", "csm_properties", "csm_shape"]

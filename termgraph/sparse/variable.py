@@ -139,15 +139,6 @@ def sparse_constructor(
 
 
 __all__ = [
-    "SparseConstant",
-    "SparseSharedVariable",
-    "SparseVariable",
-    "as_sparse",
-    "as_sparse_or_tensor_variable",
-    "as_sparse_variable",
-    "constant",
-    "csc_matrix",
-    "csr_matrix",
-    "is_sparse",
-    "matrix",
-]
+    "SparseConstant", "SparseSharedVariable", "SparseVariable", "as_sparse", "as_sparse_or_tensor_variable",
+    "as_sparse_variable", "constant", "csc_matrix", "csr_matrix", "is_sparse", "matrix",
+]  # fmt: skip

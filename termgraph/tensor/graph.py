@@ -126,11 +126,6 @@ def equal_computations(
 
 
 __all__ = [
-    "ancestors",
-    "applies_between",
-    "clone",
-    "clone_replace",
-    "equal_computations",
-    "explicit_graph_inputs",
+    "ancestors", "applies_between", "clone", "clone_replace", "equal_computations", "explicit_graph_inputs",
     "graph_inputs",
-]
+]  # fmt: skip

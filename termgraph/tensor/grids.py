@@ -298,18 +298,6 @@ def _text(shape: ShapeLike) -> str:
 
 
 __all__ = [
-    "diag_indices",
-    "diag_indices_from",
-    "fromfunction",
-    "indices",
-    "ix_",
-    "mask_indices",
-    "mgrid",
-    "ogrid",
-    "ravel_multi_index",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "unravel_index",
-]
+    "diag_indices", "diag_indices_from", "fromfunction", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip

@@ -15,7 +15,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    pass
 
 F = TypeVar("F", bound=Callable)
 TERM, VARIABLE, PATTERN = 1, 2, 3
@@ -29,11 +29,6 @@ def rank_of(value: Any) -> int:
     if value.__class__ is list or value.__class__ is tuple:
         return max([rank_of(item) for item in value], default=0)
     return 0
-
-
-def is_pattern(value: TensorLike) -> bool:
-    """Whether the value is a piece of a rule, of which rank and lengths are not known."""
-    return rank_of(value) == PATTERN
 
 
 def on_terms(function: F) -> F:

@@ -335,19 +335,6 @@ def _rmatmul(self: Any, other: object) -> Any:
 
 METHODS = {"dot": dot, "trace": trace, "__matmul__": _matmul, "__rmatmul__": _rmatmul}
 __all__ = [
-    "batched_dot",
-    "batched_tensordot",
-    "cov",
-    "cross",
-    "dot",
-    "inner",
-    "kron",
-    "matmul",
-    "matvec",
-    "outer",
-    "tensordot",
-    "trace",
-    "vdot",
-    "vecdot",
-    "vecmat",
+    "batched_dot", "batched_tensordot", "cov", "cross", "dot", "inner", "kron", "matmul", "matvec", "outer",
+    "tensordot", "trace", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip

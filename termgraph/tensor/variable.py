@@ -6,7 +6,6 @@ operators are attached in `methods`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ else:
     Arithmetic = object  # operators and methods are attached by the modules that have them (METHODS)
 
 _new = object.__new__
-_auto = itertools.count()
 
 
 class Variable:

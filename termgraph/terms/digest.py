@@ -14,8 +14,8 @@ import numpy as np
 
 from termgraph._blake import blake2b
 from termgraph.terms.op import ARG, CONST, OPS, Op
+from termgraph.terms.serial import flat_parts
 from termgraph.terms.term import AnyTerm, Leaf, Term
-from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType, TupleType, Type
 
 
@@ -32,22 +32,9 @@ def graph_digest(roots: Sequence[Any]) -> str:
     >>> graph_digest([add(x, y)]) == graph_digest([add(x, y)]) != graph_digest([add(y, x)])
     True
     """
-    order = children_first(roots)
-    number = {id(t): i for i, t in enumerate(order)}
-    heads: dict[Any, int] = {}
-    leaves: list[str] = []
-    stream = array("q")  # per node: -1 for a leaf, else head, number of arguments, arguments
-    for t in order:
-        if t.__class__ is Term:
-            stream.append(heads.setdefault(t.op, len(heads)))
-            stream.append(len(t.args))
-            stream.extend([number[id(a)] for a in t.args])
-        else:
-            stream.append(-1)
-            leaves.append(_leaf_text(t))
-    stream.extend([number[id(r)] for r in roots])
-    text = "\n".join(["graph", *map(_op_text, heads), "leaves", *leaves])
-    return blake2b(text.encode() + b"\0" + stream.tobytes(), digest_size=20).hexdigest()
+    heads, leaves, numbers, _, stream = flat_parts(roots)
+    text = "\n".join(["graph", *map(_op_text, heads), "leaves", *map(_leaf_text, leaves)])
+    return blake2b(text.encode() + b"\0" + stream + array("q", numbers).tobytes(), digest_size=20).hexdigest()
 
 
 def _leaf_text(t: Any) -> str:

@@ -5,6 +5,7 @@ May import the tensor language.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from termgraph.tensor.convolution import conv3d as native_conv3d
 from termgraph.theano.shapes import border_mode_to_pad
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from termgraph.tensor.likes import BorderMode, Operand, ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
@@ -169,80 +170,23 @@ def conv3d2d(
     return T.dimshuffle(found, *order)
 
 
-def conv2d_transpose(
-    input: TensorLike,
-    filters: TensorLike,
-    output_shape: ShapeLike,
-    filter_shape: ShapeLike = None,
-    border_mode: BorderMode = "valid",
-    input_dilation: ShapeLike = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: ShapeLike = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Any:
-    """What gives `output_shape` from the result of a convolution with stride `input_dilation`."""
-    return conv2d_grad_wrt_inputs(
-        input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip, filter_dilation,
-        num_groups, unshared,
-    )  # fmt: skip
+def _with_unshared(function: Callable[..., Any], known: int) -> Callable[..., Any]:
+    """A function of `known` arguments with one more, Theano's `unshared`: filters of each place's own, which are not
+    there.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, unshared: bool = False, **named: Any) -> Any:
+        _no_more({}, unshared or any(args[known:]))
+        return function(*args[:known], **named)
+
+    return call
 
 
-def conv2d_grad_wrt_inputs(
-    output_grad: TensorLike,
-    filters: TensorLike,
-    input_shape: ShapeLike,
-    filter_shape: ShapeLike = None,
-    border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: ShapeLike = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Any:
-    """The gradient of a convolution by its images."""
-    _no_more({}, unshared)
-    return nnet.conv2d_grad_wrt_inputs(
-        output_grad,
-        filters,
-        input_shape,
-        filter_shape,
-        border_mode,
-        subsample,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-    )
-
-
-def conv2d_grad_wrt_weights(
-    input: TensorLike,
-    output_grad: TensorLike,
-    filter_shape: ShapeLike,
-    input_shape: ShapeLike = None,
-    border_mode: BorderMode = "valid",
-    subsample: ShapeLike = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: ShapeLike = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Any:
-    """The gradient of a convolution by its filters."""
-    _no_more({}, unshared)
-    return nnet.conv2d_grad_wrt_weights(
-        input, output_grad, filter_shape, input_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
-    )
-
-
-def causal_conv1d(
-    input: TensorLike, filters: TensorLike, filter_shape: ShapeLike, input_shape: ShapeLike = None, subsample: int = 1,
-    filter_flip: bool = True, filter_dilation: int = 1, num_groups: int = 1, unshared: bool = False,
-) -> TensorVariable:  # fmt: skip
-    """A convolution along time in which no result depends on what comes later."""
-    _no_more({}, unshared)
-    return nnet.causal_conv1d(
-        input, filters, filter_shape, input_shape, subsample, filter_flip, filter_dilation, num_groups
-    )
+conv2d_transpose, conv2d_grad_wrt_inputs, conv2d_grad_wrt_weights = (
+    _with_unshared(f, 9) for f in (nnet.conv2d_transpose, nnet.conv2d_grad_wrt_inputs, nnet.conv2d_grad_wrt_weights)
+)
+causal_conv1d = _with_unshared(nnet.causal_conv1d, 8)
 
 
 def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:

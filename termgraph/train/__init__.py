@@ -15,19 +15,9 @@ from termgraph.train.initial import (
 from termgraph.train.loop import Epoch, History, loop, progress
 
 __all__ = [
-    "Batches",
-    "Epoch",
-    "History",
-    "batches",
-    "glorot_normal",
-    "glorot_uniform",
-    "he_normal",
-    "he_uniform",
-    "lecun_normal",
-    "loop",
-    "orthogonal",
-    "progress",
-]
+    "Batches", "Epoch", "History", "batches", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "lecun_normal", "loop", "orthogonal", "progress",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

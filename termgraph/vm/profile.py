@@ -174,15 +174,6 @@ class Profile:
             return []
         return [(self._program.instructions[i].op, inner) for i, inner in self.loops.items()]
 
-    def by_op(self) -> list[tuple[str, int, float]]:
-        """(op, calls, seconds) summed over instructions, the slowest first."""
-        total: dict[str, list] = {}
-        for row in self.rows():
-            entry = total.setdefault(row["op"], [0, 0.0])
-            entry[0] += row["calls"]
-            entry[1] += row["seconds"]
-        return sorted(((op, calls, s) for op, (calls, s) in total.items()), key=lambda r: -r[2])
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {

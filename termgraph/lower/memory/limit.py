@@ -169,12 +169,6 @@ class Statements:
         return np.cumsum(change[:-1])
 
 
-def most_alive(nodes: Sequence[Node], temps: Collection[Buf]) -> int:
-    """The most bytes of temporaries that are alive at once."""
-    st = Statements(nodes, temps, ())
-    return int(st.alive(st.lives(st.all), len(st.all)).max()) if st.all else 0
-
-
 def size_of(b: Buf) -> int:
     """Bytes of a buffer; UnknownLength if its lengths are not known."""
     count = product(b.shape).const

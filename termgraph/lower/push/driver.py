@@ -7,7 +7,8 @@ returns its own. Iterative, and memoised: one visit per term and index.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm, Const
 
+R = TypeVar("R")
 Index = tuple[Poly, ...]
 Steps = Generator[tuple[Any, "Index"], Any, Any]  # asks for elements, returns the scalar
 Asking = list[tuple[Any, Steps]]  # elements that are being made, each for the one before it, with their rules
@@ -25,15 +27,17 @@ Goal = Callable[["Push", Any, Index], Index]  # where an element comes from
 AT: dict[str, Rule] = {}  # family name -> rule; filled by at_rules
 
 
-def pushes(*families: str) -> Callable[[Rule], Rule]:
-    """Declare how an index goes through the ops of these names."""
+def declares(table: dict[str, R], *families: str) -> Callable[[R], R]:
+    """Put a rule into a table, for the ops of these names."""
 
-    def declare(rule: Rule) -> Rule:
-        for name in families:
-            AT[name] = rule
+    def declare(rule: R) -> R:
+        table.update(dict.fromkeys(families, rule))
         return rule
 
     return declare
+
+
+pushes = partial(declares, AT)  # how an index goes through ops
 
 
 def moves(family: str) -> Callable[[Goal], Goal]:

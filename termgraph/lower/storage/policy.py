@@ -18,7 +18,7 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.memory.strides import Kinds, strides_of
-from termgraph.lower.push.driver import Asking, Index, Push
+from termgraph.lower.push.driver import Asking, Index, Push, declares
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
@@ -77,38 +77,12 @@ CALLS: dict[str, Rule] = {}  # and those that are stored in another way where th
 ROOTS: dict[str, Rule] = {}  # ops that are stored in parts, where they are stored at all
 
 
-def root_rule(*families: str) -> Callable[[Rule], Rule]:
-    """Declare how an op that could be fused is stored when it is a root: without a choice inside the loop."""
-
-    def declare(rule: Rule) -> Rule:
-        for name in families:
-            ROOTS[name] = rule
-        return rule
-
-    return declare
-
-
-def call_rule(*families: str) -> Callable[[Rule], Rule]:
-    """Declare the library call for an op, made where the backend has one (`Lengths.calls`); then it is a cut."""
-
-    def declare(rule: Rule) -> Rule:
-        for name in families:
-            CALLS[name] = rule
-        return rule
-
-    return declare
-
-
-def cut_rule(*families: str) -> Callable[[Rule], Rule]:
-    """Declare how an op that cannot be fused is stored: `rule(storage, term, buf)` adds its statements."""
-
-    def declare(rule: Rule) -> Rule:
-        for name in families:
-            CUTS[name] = rule
-        return rule
-
-    return declare
-
+# How an op that could be fused is stored when it is a root: without a choice inside the loop.
+root_rule = partial(declares, ROOTS)
+# The library call for an op, made where the backend has one (`Lengths.calls`); then it is a cut.
+call_rule = partial(declares, CALLS)
+# How an op that cannot be fused is stored: `rule(storage, term, buf)` adds its statements.
+cut_rule = partial(declares, CUTS)
 
 SHOWN = ("dimshuffle", "reshape", "subtensor", "unbroadcast", "guarded")
 # Ops whose result is a place in their first operand, or may be.

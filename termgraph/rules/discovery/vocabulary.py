@@ -22,7 +22,6 @@ SYMBOLS = {
 }  # fmt: skip
 TRANSPOSE = "T"
 NO_OVERFLOW = "no_overflow"
-REDUCTIONS = frozenset(("sum", "prod", "any", "all", "logsumexp"))
 ALONG = {"max_": "max", "min_": "min", "amax": "max", "amin": "min"}
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "neq"))
 _LOGICAL = frozenset(("logical_and", "logical_or", "logical_not", "logical_xor"))

@@ -22,7 +22,6 @@ from termgraph.progress import Steps, stream
 _INT64_MAX = (1 << 63) - 1
 _ACCEPT_FLOAT, _ACCEPT_INT = 1, 2
 _EXACT_INT = {"float32": 1 << 24, "float64": 1 << 53}
-_FROM_FLOAT = ("float32", "float64", "complex64", "complex128")
 _FRESH, _OVERWRITE, _ACCUMULATE = range(3)
 _ONE, _LIST, _TUPLE, _NONE, _WRAPPED = range(5)
 _PLAN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

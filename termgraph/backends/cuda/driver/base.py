@@ -69,82 +69,62 @@ class Driver(Protocol):
 
     def enter(self) -> Any:
         """Work in the device's context from now on, in this thread; gives what `leave` needs."""
-        ...
 
     def leave(self, before: Any) -> None:
         """Go back to the context of another library, if the thread was in one."""
-        ...
 
     def home_of(self, address: int) -> int | None:
         """The number of the device that has some memory; None if it is not known."""
-        ...
 
     def memory(self) -> tuple[int, int]:
         """(free, total)."""
-        ...
 
     def allocate(self, size: int) -> int:
         """Room on the device, aligned to 256 bytes; OutOfDeviceMemory if there is none."""
-        ...
 
     def free(self, address: int) -> None:
         """Give room back, once the work queued so far is done with it."""
-        ...
 
     def upload(self, address: int, host: Any) -> None:
         """Copy a contiguous array to the device. The array may change as soon as this returns."""
-        ...
 
     def download(self, host: Any, address: int) -> None:
         """Copy to a contiguous array on the host; it is there after `synchronize`."""
-        ...
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy on the device."""
-        ...
 
     def copy_across(self, to: int, other: Driver, source: int, size: int) -> bool:
         """Copy from another device, which goes on when that is done; False if that has to go through the host."""
-        ...
 
     def clear(self, address: int, size: int) -> None:
         """Set bytes to zero."""
-        ...
 
     def load(self, image: bytes) -> Any:
         """Make the kernels of a compiled image known."""
-        ...
 
     def kernel(self, module: Any, name: str) -> Any:
         """A kernel of a loaded image."""
-        ...
 
     def launch(
         self, kernel: Any, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: list[Any]
     ) -> None:
         """Queue a kernel; the arguments are ctypes numbers."""
-        ...
 
     def synchronize(self) -> None:
         """Wait for all work; CudaError if something went wrong since the last time."""
-        ...
 
     def wait_for(self, stream: int) -> None:
         """What is queued here from now on waits for the work queued so far in the stream of another library."""
-        ...
 
     def followed_by(self, stream: int) -> None:
         """What is queued in the stream of another library from now on waits for the work queued here so far."""
-        ...
 
     def capture(self) -> None:
         """Record the following work instead of doing it."""
-        ...
 
     def captured(self) -> Any:
         """The recorded work as a graph, or None where the driver has no graphs."""
-        ...
 
     def replay(self, graph: Any) -> None:
         """Queue recorded work."""
-        ...

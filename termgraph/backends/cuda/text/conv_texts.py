@@ -8,7 +8,7 @@ k put it together, and is 0 where that is outside of the array. `convolution` sa
 from __future__ import annotations
 
 AXES = ("0", "1", "2")
-ROWS, COLUMNS, DEPTH, CORE_DEPTH = 64, 128, 16, 32  # of a tile; how many k are in shared memory at once
+ROWS, COLUMNS, DEPTH = 64, 128, 16  # of a tile; how many k are in shared memory at once
 
 # In the order in which they are passed. `n_*` and `k_*` are lengths of digits; `at_*` and `by_*` how far a digit of n
 # and of k moves in b, `from_*` where the first is; `l_*` and `b_*` the lengths and strides of b.
