@@ -10,6 +10,7 @@ import copy
 import functools
 import weakref
 from collections.abc import Callable, Mapping
+from inspect import CO_VARARGS
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -348,9 +349,12 @@ def cost_of(op: Op, operands: int) -> int:
 
 
 def define(name: str, **spec: Any) -> Op:
-    """Add an op to the table."""
+    """Add an op to the table: of as many operands as `infer` takes, unless `arity` says it."""
     if name in OPS:
         raise ValueError(f"op {name!r} is already defined")
+    if "arity" not in spec:
+        takes = spec["infer"].__code__
+        spec["arity"] = None if takes.co_flags & CO_VARARGS else takes.co_argcount
     op = OPS[name] = Op(name, **spec)
     return op
 

@@ -11,7 +11,6 @@ from termgraph.terms.types import TensorType
 
 later = define(
     "later",
-    arity=None,
     infer=lambda x, *after: x,
     meaning=lambda x, *after: x,
     kind="effect",
@@ -20,7 +19,6 @@ later = define(
 )
 stored_as = define(
     "stored_as",
-    arity=1,
     infer=lambda x, *, dtype: TensorType.of(dtype, x.shape),
     meaning=cast_meaning,
     kind="effect",

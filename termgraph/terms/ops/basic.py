@@ -40,7 +40,6 @@ def _dimshuffle(x: np.ndarray, *, order: tuple[int | str, ...]) -> np.ndarray:
 
 dimshuffle = define(
     "dimshuffle",
-    arity=1,
     infer=_infer_dimshuffle,
     meaning=_dimshuffle,
     kind="shape",
@@ -60,7 +59,6 @@ def _infer_nth(t: Type, *, i: int) -> Type:
 
 nth = define(
     "nth",
-    arity=1,
     infer=_infer_nth,
     meaning=lambda t, *, i: t[i],
     kind="tuple",

@@ -6,6 +6,7 @@ tangent of y. Both exist only between the two sides of a rule: no graph that is 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from termgraph.terms.errors import GraphError
@@ -33,59 +34,43 @@ def _never(*_: object, **__: object) -> Any:
     raise GraphError("derivative ops are rewritten away before anything runs")
 
 
-pullback = define(
+_marker = functools.partial(define, meaning=_never, kind="derivative")
+
+pullback = _marker(
     "pullback",
-    arity=None,
     infer=lambda *types: GRADIENTS,
-    meaning=_never,
-    kind="derivative",
     doc="pullback(y, g): what a cotangent g of y contributes to each argument of y; one g per result of y.",
 )
 
-pushforward = define(
+pushforward = _marker(
     "pushforward",
-    arity=None,
     infer=lambda y, *tangents: y,
-    meaning=_never,
-    kind="derivative",
     doc="pushforward(y, *tangents): the tangent of y, given one tangent per argument.",
 )
 
-tup = define(
+tup = _marker(
     "tup",
-    arity=None,
     infer=lambda *types: GRADIENTS,
-    meaning=_never,
-    kind="derivative",
     doc="Several terms as one: the right side of a derivative rule.",
 )
 
-no_gradient = define(
+no_gradient = _marker(
     "no_gradient",
-    arity=0,
     infer=lambda: GRADIENTS,
-    meaning=_never,
-    kind="derivative",
     doc="The argument does not influence the result continuously (an index, a length, a condition): nothing flows.",
 )
 NOTHING = mk(no_gradient, ())
 
-undefined_gradient = define(
+undefined_gradient = _marker(
     "undefined_gradient",
-    arity=0,
     infer=lambda *, reason: GRADIENTS,
-    meaning=_never,
-    kind="derivative",
     params={"reason": ""},
     doc="The derivative does not exist mathematically; asking for it is an error.",
 )
 
-missing_gradient = define(
+missing_gradient = _marker(
     "missing_gradient",
-    arity=0,
     infer=lambda *, reason: GRADIENTS,
-    meaning=_never,
-    kind="derivative",
     params={"reason": ""},
     doc="The derivative exists but nobody has written it; asking for it is an error.",
 )

@@ -62,7 +62,6 @@ def _transform(name: str, length: Callable[..., Any], real: bool, doc: str) -> O
 
     return define(
         name,
-        arity=1,
         infer=_infer(name, length, real),
         meaning=meaning,
         kind="fft",

@@ -300,7 +300,6 @@ def _by_dimension(places: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarra
 
 nonzero = define(
     "nonzero",
-    arity=None,
     infer=_infer_nonzero,
     meaning=_nonzero,
     kind="index",

@@ -138,7 +138,6 @@ scale_bits = elementwise(
 )  # fmt: skip
 multinomial_counts = define(
     "multinomial_counts",
-    arity=3,
     infer=_infer_multinomial,
     meaning=_multinomial,
     kind="other",

@@ -212,7 +212,6 @@ def _reduction(
 ) -> Op:
     return define(
         name,
-        arity=1,
         infer=infer(name),
         meaning=meaning,
         kind="reduce",
@@ -260,7 +259,6 @@ argmin = _reduction(
 )
 logsumexp = define(
     "logsumexp",
-    arity=1,
     infer=_infer_logsumexp,
     meaning=_logsumexp,
     kind="reduce",
@@ -279,7 +277,6 @@ def _along(
 ) -> Op:
     return define(
         name,
-        arity=1,
         infer=infer(name),
         meaning=meaning,
         kind="cumulative",

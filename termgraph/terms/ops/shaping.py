@@ -87,7 +87,6 @@ def _reshape(x: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
 
 reshape = define(
     "reshape",
-    arity=None,
     range_from="any",
     infer=_infer_reshape,
     meaning=_reshape,
@@ -135,7 +134,6 @@ def _check_alloc(types: Sequence[Type], values: Sequence[Any]) -> None:
 
 alloc = define(
     "alloc",
-    arity=None,
     range_from="any",
     infer=_infer_alloc,
     meaning=_alloc,
@@ -157,7 +155,6 @@ def _infer_shape_i(x: Type, *, axis: int) -> TensorType:
 
 shape_i = define(
     "shape_i",
-    arity=1,
     range_from="itself",
     infer=_infer_shape_i,
     meaning=lambda x, *, axis: np.asarray(np.shape(x)[axis], dtype="int64"),
@@ -180,7 +177,6 @@ def _make_vector(*items: np.ndarray, dtype: str) -> np.ndarray:
 
 make_vector = define(
     "make_vector",
-    arity=None,
     range_from="every",
     infer=_infer_make_vector,
     meaning=_make_vector,
@@ -225,7 +221,6 @@ def _promised(t: AnyTerm, axis: int) -> Source:
 
 specify_shape = define(
     "specify_shape",
-    arity=None,
     infer=_infer_specify_shape,
     meaning=_specify_shape,
     kind="shape",
@@ -248,7 +243,6 @@ def _infer_unbroadcast(x: Type, *, axis: Axes) -> TensorType:
 
 unbroadcast = define(
     "unbroadcast",
-    arity=1,
     infer=_infer_unbroadcast,
     meaning=lambda x, *, axis: np.asarray(x),
     kind="shape",
@@ -290,7 +284,6 @@ def _join(*xs: np.ndarray, axis: int) -> np.ndarray:
 
 join = define(
     "join",
-    arity=None,
     range_from="every",
     infer=_infer_join,
     meaning=_join,
@@ -328,7 +321,6 @@ def _arange(start: Any, stop: Any, step: Any, *, dtype: str) -> Any:
 
 arange = define(
     "arange",
-    arity=3,
     range_from="itself",
     infer=_infer_arange,
     meaning=_arange,
@@ -348,7 +340,6 @@ def _infer_eye(n: AnyTerm, m: AnyTerm, k: AnyTerm, *, dtype: str) -> TensorType:
 
 eye = define(
     "eye",
-    arity=3,
     infer=_infer_eye,
     meaning=lambda n, m, k, *, dtype: np.eye(int(n), int(m), int(k), dtype=dtype),
     kind="source",
@@ -378,7 +369,6 @@ def _infer_diagonal(x: Type, *, offset: int) -> TensorType:
 
 diagonal = define(
     "diagonal",
-    arity=1,
     infer=_infer_diagonal,
     meaning=lambda x, *, offset: np.diagonal(x, offset, -2, -1),
     kind="shape",
@@ -408,7 +398,6 @@ def _alloc_diag(x: np.ndarray, *, offset: int) -> np.ndarray:
 
 alloc_diag = define(
     "alloc_diag",
-    arity=1,
     infer=_infer_alloc_diag,
     meaning=_alloc_diag,
     kind="other",

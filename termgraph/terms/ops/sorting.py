@@ -16,6 +16,8 @@ from termgraph.terms.op import Op, define
 from termgraph.terms.ops.shapes import as_first, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
+_sorting_op = functools.partial(define, kind="sort")
+
 
 def _check_axis(name: str, x: Type, axis: int) -> TensorType:
     tensor = require_tensor(x, f"operand of {name}")
@@ -24,23 +26,19 @@ def _check_axis(name: str, x: Type, axis: int) -> TensorType:
     return tensor
 
 
-sort = define(
+sort = _sorting_op(
     "sort",
-    arity=1,
     infer=lambda x, *, axis: _check_axis("sort", x, axis),
     meaning=lambda x, *, axis: np.sort(x, axis=axis),
-    kind="sort",
     length_from=as_first,
     params={"axis": 0},
     doc="The elements along an axis in ascending order.",
 )
 
-argsort = define(
+argsort = _sorting_op(
     "argsort",
-    arity=1,
     infer=lambda x, *, axis: TensorType.of("int64", _check_axis("argsort", x, axis).shape),
     meaning=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable").astype(np.int64, copy=False),
-    kind="sort",
     length_from=as_first,
     params={"axis": 0},
     doc="Where the elements along an axis come from when sorted; equal elements keep their order.",
@@ -78,12 +76,10 @@ def _argtopk(x: np.ndarray, *, axis: int, k: int) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(places, -1, axis), np.int64)
 
 
-argtopk = define(
+argtopk = _sorting_op(
     "argtopk",
-    arity=1,
     infer=_infer_argtopk,
     meaning=_argtopk,
-    kind="sort",
     params={"axis": 0, "k": 1},
     doc="Where the k largest elements along an axis are, the largest first, or the -k smallest; of equal ones "
     "the first comes first.",
@@ -99,12 +95,10 @@ def _infer_searchsorted(a: Type, v: Type, *, side: str) -> TensorType:
     return TensorType.of("int64", values.shape)
 
 
-searchsorted = define(
+searchsorted = _sorting_op(
     "searchsorted",
-    arity=2,
     infer=_infer_searchsorted,
     meaning=lambda a, v, *, side: np.asarray(np.searchsorted(a, v, side=side), dtype=np.int64),
-    kind="sort",
     params={"side": "left"},
     doc="Where values would go in a sorted vector to keep it sorted: before (left) or after (right) equal elements.",
 )
@@ -117,12 +111,10 @@ def _infer_isin(x: Type, among: Type) -> TensorType:
     return TensorType.of("bool", element.shape)
 
 
-isin = define(
+isin = _sorting_op(
     "isin",
-    arity=2,
     infer=_infer_isin,
     meaning=lambda x, among: np.asarray(np.isin(x, among)),
-    kind="sort",
     length_from=as_first,
     doc="Where an element is one of those of a vector of the same dtype. NaN is none of them.",
 )
@@ -160,12 +152,10 @@ def _bincount(x: np.ndarray, minlength: np.ndarray, *weights: np.ndarray) -> np.
     return counts.astype(np.float64 if weights else np.int64, copy=False)
 
 
-bincount = define(
+bincount = _sorting_op(
     "bincount",
-    arity=None,
     infer=_infer_bincount,
     meaning=_bincount,
-    kind="sort",
     doc="How often each of 0, 1, 2, ... occurs, or the sum of its weights: bincount(x, minlength[, weights]).",
 )
 
@@ -240,24 +230,21 @@ def _unique_parts(parts: str, x: object, *, axis: int | None, equal_nan: bool) -
     return tuple([part if name == "values" else np.asarray(part, np.int64) for name, part in found.items()])
 
 
-unique = define(
+unique = _sorting_op(
     "unique",
-    arity=1,
     infer=lambda x, *, axis, equal_nan: _infer_unique_values(x, axis, equal_nan),
     meaning=_unique,
-    kind="sort",
     params={"axis": None, "equal_nan": True},
     doc="The sorted distinct elements of an array (axis=None), or distinct slices along an axis.",
 )
 
 
 def _unique_with(name: str, parts: str, doc: str) -> Op:
-    return define(
+    return _sorting_op(
         name,
         arity=1,
         infer=functools.partial(_infer_unique_parts, parts),
         meaning=functools.partial(_unique_parts, parts),
-        kind="sort",
         nout=1 + len(parts.split()),
         params={"axis": None, "equal_nan": True},
         doc=doc,

@@ -6,6 +6,7 @@ CSR, the columns of CSC), *minor* the other. Everything else is written with ops
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,13 +25,16 @@ _VECTOR = TensorType.of(INDEX, (None,))
 
 
 # ---------------------------------------------------------------------- apart and together
+_sparse_op = functools.partial(define, kind="sparse")
+
+
 def _part(name: str, type_of: Callable[[SparseType], TensorType], meaning: Meaning, doc: str) -> Op:
     def infer(s: Type) -> TensorType:
         if not isinstance(s, SparseType):
             raise TypeError(f"{name} takes a sparse matrix, got {s}")
         return type_of(s)
 
-    return define(name, arity=1, infer=infer, meaning=meaning, kind="sparse", view=0, doc=doc)
+    return _sparse_op(name, infer=infer, meaning=meaning, view=0, doc=doc)
 
 
 csm_data = _part(
@@ -84,12 +88,10 @@ def check_lengths(what: str, shape: Type) -> None:
         raise TypeError(f"the shape of {what} must be two integers, got {t}")
 
 
-csm = define(
+csm = _sparse_op(
     "csm",
-    arity=4,
     infer=_infer_csm,
     meaning=lambda *parts, format: matrix_of(format, *parts),
-    kind="sparse",
     params={"format": "csr"},
     doc="The sparse matrix with this data, indices, indptr and shape.",
 )
@@ -109,12 +111,10 @@ def _majors(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     return found
 
 
-csm_majors = define(
+csm_majors = _sparse_op(
     "csm_majors",
-    arity=2,
     infer=_infer_majors,
     meaning=_majors,
-    kind="sparse",
     doc="csm_majors(indices, indptr): the row of each stored element of a CSR matrix; the column, for CSC.",
 )
 
@@ -153,12 +153,10 @@ def checked_matrix(
     return matrix
 
 
-csm_dot = define(
+csm_dot = _sparse_op(
     "csm_dot",
-    arity=5,
     infer=_infer_dot,
     meaning=_dot,
-    kind="sparse",
     params={"format": "csr"},
     doc="csm_dot(data, indices, indptr, n, x): the sparse matrix of n rows and len(x) columns times x.",
 )
@@ -189,12 +187,10 @@ def _sample(i: np.ndarray, j: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.nd
     return out
 
 
-csm_sample = define(
+csm_sample = _sparse_op(
     "csm_sample",
-    arity=4,
     infer=_infer_sample,
     meaning=_sample,
-    kind="sparse",
     doc="csm_sample(i, j, x, y): the inner products of the rows x[i] and y[j], one for each pair of places.",
 )
 
@@ -213,12 +209,10 @@ def _switch(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple
     return tuple(a.astype(INDEX, copy=False) for a in (other.data, other.indices, other.indptr))
 
 
-csm_switch = define(
+csm_switch = _sparse_op(
     "csm_switch",
-    arity=3,
     infer=_infer_switch,
     meaning=_switch,
-    kind="sparse",
     nout=3,
     doc="csm_switch(indices, indptr, minor length): the pattern in the other format, after the order of the elements.",
 )
@@ -234,12 +228,10 @@ def _sorted(indices: np.ndarray, indptr: np.ndarray, minor: np.ndarray) -> tuple
     return order, indices[order]
 
 
-csm_sorted = define(
+csm_sorted = _sparse_op(
     "csm_sorted",
-    arity=3,
     infer=_infer_sorted,
     meaning=_sorted,
-    kind="sparse",
     nout=2,
     doc="csm_sorted(indices, indptr, minor length): the places of the elements such that those of each row are in "
     "order, and their indices then.",
@@ -258,12 +250,10 @@ def _ordered(data: np.ndarray, *pattern: np.ndarray) -> tuple[np.ndarray, ...]:
     return data[order], indices
 
 
-csm_ordered = define(
+csm_ordered = _sparse_op(
     "csm_ordered",
-    arity=4,
     infer=_infer_ordered,
     meaning=_ordered,
-    kind="sparse",
     nout=2,
     doc="csm_ordered(data, indices, indptr, minor length): data and indices with the elements of each row in order.",
 )
@@ -309,12 +299,10 @@ def _checked_majors(indices: np.ndarray, indptr: np.ndarray, minor: int) -> np.n
     return _majors(indices, indptr)
 
 
-csm_merged = define(
+csm_merged = _sparse_op(
     "csm_merged",
-    arity=5,
     infer=_infer_merged,
     meaning=_merged,
-    kind="sparse",
     nout=4,
     params={"both": False},
     doc="csm_merged(indices, indptr, indices, indptr, minor length): the pattern of a sum of two matrices, each "
@@ -349,12 +337,10 @@ def _kept(mask: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.nd
     return *out, before[indptr].astype(INDEX)
 
 
-csm_kept = define(
+csm_kept = _sparse_op(
     "csm_kept",
-    arity=4,
     infer=_infer_kept,
     meaning=_kept,
-    kind="sparse",
     nout=3,
     doc="csm_kept(mask, data, indices, indptr): the elements that stay: data, indices and indptr. Data and indices are "
     "followed by zeros.",
@@ -380,12 +366,10 @@ def _joined(one: np.ndarray, *patterns: np.ndarray, both: bool) -> tuple[np.ndar
     return sums[0][SPARE:] * sums[1][SPARE:] if both else sums[0], indices, indptr
 
 
-csm_joined = define(
+csm_joined = _sparse_op(
     "csm_joined",
-    arity=7,
     infer=_infer_joined,
     meaning=_joined,
-    kind="sparse",
     nout=3,
     params={"both": False},
     doc="csm_joined(data, indices, indptr, data, indices, indptr, minor length): the sum of two matrices, each element "
@@ -421,12 +405,10 @@ def _multiplied(one: np.ndarray, *patterns: np.ndarray) -> tuple[np.ndarray, ...
     return _joined(one[which] * two[where], two_at[where], ends, *nothing, minor, both=False)
 
 
-csm_multiplied = define(
+csm_multiplied = _sparse_op(
     "csm_multiplied",
-    arity=8,
     infer=_infer_multiplied,
     meaning=_multiplied,
-    kind="sparse",
     nout=3,
     doc="csm_multiplied(data, indices, indptr, data, indices, indptr, minor length, n): the matrix product of two "
     "matrices whose elements meet n times: data, indices and indptr, each element once and in order. Data and indices "
@@ -467,20 +449,16 @@ def _element_dtype(what: str, data: Type, indices: Type, indptr: Type) -> str:
     return d.dtype
 
 
-csm_dense = define(
+csm_dense = _sparse_op(
     "csm_dense",
-    arity=5,
     infer=_infer_dense,
     meaning=_dense,
-    kind="sparse",
     params={"format": "csr"},
     doc="csm_dense(data, indices, indptr, rows, columns): all elements as an array, those stored twice added up.",
 )
-csm_diagonal = define(
+csm_diagonal = _sparse_op(
     "csm_diagonal",
-    arity=4,
     infer=_infer_diagonal,
     meaning=_diagonal,
-    kind="sparse",
     doc="csm_diagonal(data, indices, indptr, n): the first n elements of the diagonal.",
 )
