@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.loops.loop_term import LoopView, loops_of
+from termgraph.loops.merge import substitute_all
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.elementwise import maximum, minimum, sub
@@ -145,13 +146,7 @@ def _in_two(roots: Sequence[Any], t: AnyTerm, most: int, reads: list[tuple[Any, 
     late.xs = {leaf: mk(_after, (x, early)) for leaf, x in late.xs.items()}
     new = dict(zip(projections(t), late.results()))
     new.update({r: _renumbered(r, new[r.args[0]]) for r, _ in reads})
-
-    def visit(u: AnyTerm, args: tuple) -> Any:
-        if u in new:
-            return new[u]
-        return u if all(a is b for a, b in zip(args, u.args)) else mk(u.op, args)
-
-    return rebuild_moved(roots, visit)
+    return substitute_all(roots, new)
 
 
 def _renumbered(t: AnyTerm, row: Any) -> Any:

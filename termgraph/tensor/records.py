@@ -66,10 +66,6 @@ def read_site(r: Reader, number: object) -> tuple:
     return () if number is None else r.at(number, Site).frames
 
 
-def _site(w: Writer, site: Site) -> list:
-    return [[list(frame) for frame in site.frames]]
-
-
 def _read_site(r: Reader, frames: object) -> Site:
     made = []
     for file, line, function, text in r.plain(frames, list):
@@ -237,7 +233,7 @@ def tensor_kinds() -> list[Kind]:
     """Variables, shared variables and what belongs to them."""
     shared = [SharedVariable, TensorSharedVariable, *SHARED_HANDLES.values()]
     return [
-        Kind("site", (Site,), _site, _read_site),
+        Kind("site", (Site,), lambda w, site: [[list(frame) for frame in site.frames]], _read_site),
         Kind("variable", (Variable,), _variable, _read_variable),
         Kind("node", (), _variable, _read_node),
         Kind("output", (), _variable, _read_output),

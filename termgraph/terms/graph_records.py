@@ -43,8 +43,6 @@ def library_names() -> dict[tuple[str, str], Any]:
 
 
 # ---------------------------------------------------------------------- types
-def _tensor_type(w: Writer, t: TensorType) -> list[Any]:
-    return [t.dtype, list(t.shape)]
 
 
 def _read_tensor_type(r: Reader, dtype: str, shape: list[Any]) -> TensorType:
@@ -55,16 +53,8 @@ def _lengths(r: Reader, shape: list[Any]) -> tuple[Any, ...]:
     return tuple([r.plain(n, int, type(None)) for n in r.plain(shape, list)])
 
 
-def _sparse_type(w: Writer, t: SparseType) -> list[Any]:
-    return [t.format, t.dtype, list(t.shape)]
-
-
 def _read_sparse_type(r: Reader, format: Any, dtype: np.dtype | str, shape: Any) -> SparseType:
     return SparseType(r.plain(format, str), r.plain(dtype, str), _lengths(r, shape))
-
-
-def _tuple_type(w: Writer, t: TupleType) -> list[Any]:
-    return [w.numbers(t.types)]
 
 
 def _read_tuple_type(r: Reader, types: object) -> TupleType:
@@ -225,10 +215,6 @@ def _read_leaf(r: Reader, shared: object) -> Any:
     return leaf
 
 
-def _arg(w: Writer, leaf: Arg) -> list[Any]:
-    return [leaf.index, w.number(leaf.type)]
-
-
 def _read_arg(r: Reader, index: Any, type_: TensorType) -> Arg:
     if r.plain(index, int) < 0:
         raise BadRecord(f"an argument has number {index}")
@@ -275,16 +261,16 @@ def _read_sparse(
 def graph_kinds() -> list[Kind]:
     """Types, ops, terms and sparse matrices."""
     return [
-        Kind("type", (TensorType,), _tensor_type, _read_tensor_type),
-        Kind("sparse type", (SparseType,), _sparse_type, _read_sparse_type),
-        Kind("tuple type", (TupleType,), _tuple_type, _read_tuple_type),
+        Kind("type", (TensorType,), lambda w, t: [t.dtype, list(t.shape)], _read_tensor_type),
+        Kind("sparse type", (SparseType,), lambda w, t: [t.format, t.dtype, list(t.shape)], _read_sparse_type),
+        Kind("tuple type", (TupleType,), lambda w, t: [w.numbers(t.types)], _read_tuple_type),
         Kind("user type", (Type,), _other_type, _read_other_type),
         Kind("op", (Op,), _op, _read_op),
         Kind("user op", (), _user_op, _read_user_op),
         Kind("term", (Term,), _term, _read_term),
         Kind("input", (Input,), _input, _read_input),
         Kind("leaf", (), _input, _read_leaf),
-        Kind("arg", (Arg,), _arg, _read_arg),
+        Kind("arg", (Arg,), lambda w, leaf: [leaf.index, w.number(leaf.type)], _read_arg),
         Kind("const", (Const,), _const, _read_const),
         Kind("sparse", (), _sparse, _read_sparse, suits=is_sparse_value),
     ]

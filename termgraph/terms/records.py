@@ -162,32 +162,18 @@ class Reader:
 
 
 # ---------------------------------------------------------------------- numbers, texts and containers
-def _float(w: Writer, x: float) -> list[Any]:
-    return [x.hex()]
 
 
 def _read_float(r: Reader, text: object) -> float:
     return float.fromhex(r.plain(text, str))
 
 
-def _complex(w: Writer, x: complex) -> list[Any]:
-    return [x.real.hex(), x.imag.hex()]
-
-
 def _read_complex(r: Reader, real: object, imag: object) -> complex:
     return complex(_read_float(r, real), _read_float(r, imag))
 
 
-def _bytes(w: Writer, x: bytes) -> list[Any]:
-    return [x.hex()]
-
-
 def _read_bytes(r: Reader, text: object) -> bytes:
     return bytes.fromhex(r.plain(text, str))
-
-
-def _slice(w: Writer, x: slice) -> list[Any]:
-    return w.values((x.start, x.stop, x.step))
 
 
 def _read_slice(r: Reader, *parts: object) -> slice:
@@ -203,10 +189,6 @@ def _sequence(w: Writer, xs: Sequence[Any]) -> list[Any]:
 
 def _read_sequence(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     return lambda r, fields: make(r.values(fields))
-
-
-def _mapping(w: Writer, xs: Mapping[Any, Any]) -> list[Any]:
-    return [[[w.value(k), w.value(v)] for k, v in xs.items()]]
 
 
 def _read_mapping(r: Reader, pairs: list[Any]) -> dict[str, Any]:
@@ -242,14 +224,7 @@ def read_dtype(r: Reader, name: str | None) -> np.dtype:
     return numpy_dtype(name)
 
 
-def _dtype(w: Writer, x: np.dtype) -> list[Any]:
-    return [x.name]
-
-
 # ---------------------------------------------------------------------- what is found by name
-def _named(w: Writer, x: Any) -> list[Any]:
-    """A class or function, which the reader must know by this name."""
-    return [x.__module__, x.__qualname__]
 
 
 def read_named(r: Reader, module: object, name: Any) -> Any:
@@ -266,17 +241,17 @@ def read_named(r: Reader, module: object, name: Any) -> Any:
 def plain_kinds() -> list[Kind]:
     """Numbers, texts, containers, arrays, and what is found by name."""
     return [
-        Kind("float", (float,), _float, _read_float),
-        Kind("complex", (complex,), _complex, _read_complex),
-        Kind("bytes", (bytes,), _bytes, _read_bytes),
-        Kind("slice", (slice,), _slice, _read_slice),
+        Kind("float", (float,), lambda w, x: [x.hex()], _read_float),
+        Kind("complex", (complex,), lambda w, x: [x.real.hex(), x.imag.hex()], _read_complex),
+        Kind("bytes", (bytes,), lambda w, x: [x.hex()], _read_bytes),
+        Kind("slice", (slice,), lambda w, x: w.values((x.start, x.stop, x.step)), _read_slice),
         Kind("tuple", (tuple,), _sequence, _read_sequence(tuple)),
         Kind("list", (list,), _sequence, _read_sequence(list)),
         Kind("set", (set,), _sequence, _read_sequence(set)),
         Kind("frozenset", (frozenset,), _sequence, _read_sequence(frozenset)),
-        Kind("dict", (dict,), _mapping, _read_mapping),
+        Kind("dict", (dict,), lambda w, xs: [[[w.value(k), w.value(v)] for k, v in xs.items()]], _read_mapping),
         Kind("array", (np.ndarray,), _array, _read_array),
         Kind("scalar", (np.generic,), _scalar, _read_scalar),
-        Kind("dtype", (np.dtype,), _dtype, read_dtype),
-        Kind("named", (type, type(plain_kinds)), _named, read_named),
+        Kind("dtype", (np.dtype,), lambda w, x: [x.name], read_dtype),
+        Kind("named", (type, type(plain_kinds)), lambda w, x: [x.__module__, x.__qualname__], read_named),
     ]
