@@ -7,11 +7,12 @@ list of them for an op with several results. What has no rule is computed lane b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.batching.indices import read, written
 from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
 from termgraph.terms.build import in_dtype
+from termgraph.terms.leaves import Input
 from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.linalg import matmul
@@ -21,9 +22,6 @@ from termgraph.terms.ops.reduce import sum_ as sum_op
 from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
 from termgraph.terms.term import AnyTerm, mk, mk1, mk2
 from termgraph.terms.types import TupleType
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Input
 
 Rule = Callable[[Any, list[Lifted], Any], Any]
 

@@ -6,11 +6,12 @@ Rules and code see `Arg(0), Arg(1), ...`, so that equal graphs compile to equal 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.display_names import apply_text
+from termgraph.tensor.likes import Pairs
 from termgraph.tensor.origins import differentiated
 from termgraph.tensor.sharedvar import compatible, label
 from termgraph.tensor.trace import placed
@@ -20,9 +21,6 @@ from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import Pairs
 
 
 @record(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph.compile import road
@@ -18,13 +18,11 @@ from termgraph.rules.memo import Memo
 from termgraph.tensor.trace import placed
 from termgraph.terms.errors import RuleWarning, ShapeError
 from termgraph.terms.moved import rebuild_moved
+from termgraph.terms.op import Op
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, subterms
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 _passes: Any = lazy("termgraph.loops.passes")
 price, saturation = lazy("termgraph.rules.price"), lazy("termgraph.rules.saturation")

@@ -10,7 +10,7 @@ import ctypes
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import userop
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
-
-if TYPE_CHECKING:
-    from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType
 
 # In this order they become one C file; `code` and `code_cleanup` are the body of the function that is called.
 SECTIONS = (

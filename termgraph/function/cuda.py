@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,27 +16,25 @@ from termgraph.backends.cuda.run.device import numbered
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
 from termgraph.backends.cuda.run.updates import Commit, Pending
 from termgraph.compile import road
+from termgraph.compile.compilation import Compilation
 from termgraph.compile.options import Options
 from termgraph.compile.python_parts import PythonPart, PythonParts
 from termgraph.function.compiled import _LATER, MachineFunction
+from termgraph.function.inout import In
+from termgraph.function.mode import Maker
 from termgraph.tensor.sharedvar import Container, label, on_host
 from termgraph.terms.errors import TypeMismatch
+from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import Judge, device_number, gpu_from_host, host_from_gpu, judging, resident
 from termgraph.terms.term import AnyTerm, mk1
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
+from termgraph.vm.aliasing import Claims
 from termgraph.vm.machine import Machine
 from termgraph.vm.partition import Refusal, accepted
 from termgraph.vm.program import Program
-
-if TYPE_CHECKING:
-    from termgraph.compile.compilation import Compilation
-    from termgraph.function.inout import In
-    from termgraph.function.mode import Maker
-    from termgraph.terms.op import Op
-    from termgraph.vm.aliasing import Claims
 
 
 def can_live_there(type_: TensorType) -> bool:

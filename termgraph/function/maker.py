@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
+
+import numpy as np
 
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, uses
@@ -30,9 +32,6 @@ from termgraph.terms.traverse import children_first
 from termgraph.terms.userop import no_perform
 from termgraph.vm.machine import Machine
 from termgraph.vm.profile import Profile
-
-if TYPE_CHECKING:
-    import numpy as np
 
 REACTIONS = ("raise", "warn", "ignore")
 

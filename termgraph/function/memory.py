@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.backends.c.text.timers import TimedPart
+from termgraph.function.compiled import Function
 from termgraph.lower.lengths.shapes import OF_ALL
 from termgraph.lower.loops.tree import Call, Compound, Kernel
 from termgraph.lower.lowering import Planned, targets_of
@@ -16,10 +17,7 @@ from termgraph.lower.memory.timeline import Array, MemoryPlan, in_bytes, memory_
 from termgraph.terms.dtypes import numpy_dtype
 from termgraph.terms.ops.barrier import stored_as
 from termgraph.terms.text import one_line
-
-if TYPE_CHECKING:
-    from termgraph.function.compiled import Function
-    from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType
 
 # How far a number is from the one of 16 bits that is nearest, as a part of it (float16: from 6e-5 to 65504).
 ROUNDED = {"bfloat16": "2**-8", "float16": "2**-11"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.compile import choose, warm
 from termgraph.compile.capture import Captured, Passes, Sources
@@ -26,10 +26,8 @@ from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TermgraphError, TypeMismatch
 from termgraph.terms.serial import flat_parts, from_flat_parts
 from termgraph.terms.term import Arg
+from termgraph.terms.types import TensorType
 from termgraph.vm.profile import Profile
-
-if TYPE_CHECKING:
-    from termgraph.terms.types import TensorType
 
 VERSION = 1
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.function.api import function
+from termgraph.function.mode import Mode
 from termgraph.grad.api import grad
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.dtypes import HALVES, kind_of
 from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.function.mode import Mode
 
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.1, "float32": 1e-2, "complex64": 1e-2}
 STEPS = {"bfloat16": 0.25, "float16": 0.1, "float32": 2e-2, "complex64": 2e-2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Refusal
 from termgraph.tensor.bipartite import DeferredView
+from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -40,9 +41,6 @@ from termgraph.terms.ops.shaping import arange, eye, reshape
 from termgraph.terms.term import AnyTerm, Const, Input, mk, mk1
 from termgraph.terms.traverse import resolve_bound, substitute
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
 
 
 # ---------------------------------------------------------------------- products

@@ -6,21 +6,19 @@ Methods speak of variables and use the user's convention for complex numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.lifting import handle
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.derivative import NOTHING, missing, undefined
 from termgraph.terms.ops.elementwise import conj
 from termgraph.terms.term import AnyTerm, Term, mk1
 from termgraph.terms.types import TensorType, TupleType, Type
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.terms.op import Op
 
 
 class DisconnectedType(Type):

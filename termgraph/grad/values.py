@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from termgraph.grad.api import grad
 from termgraph.grad.functions import Called
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import TensorVariable, Variable
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 @overload

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from termgraph.loops.carries import Carry
 from termgraph.loops.steps import rows_of
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError, TypeMismatch
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 # What scan takes as sequences and first values: an array, a dictionary of it and its taps, or several of these.
 LoopArguments: TypeAlias = "TensorLike | Mapping[str, Any] | Sequence[TensorLike | Mapping[str, Any] | None] | None"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.trace import describe_site
 from termgraph.tensor.variable import Constant, Variable, is_plain_number
@@ -20,9 +21,6 @@ from termgraph.terms.errors import ShapeError, TypeMismatch
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class Carry:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Constant, TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.control import ifelse as ifelse_op
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 @overload

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.loops.carries import Carry, function_text
 from termgraph.loops.close_body import Traced, close
 from termgraph.loops.steps import Until, call_step, common_length, rows_of, scalar_condition, steps_variable
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.nested import described, flatten, in_order_of, unflatten
 from termgraph.tensor.testvalues import stand_in
 from termgraph.tensor.variable import TensorVariable, Variable
@@ -16,9 +17,6 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.loop import plain_text
 from termgraph.terms.ops.shaping import specify_shape
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 def loop(

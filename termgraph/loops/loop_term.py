@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, substitute
-
-if TYPE_CHECKING:
-    from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType
 
 
 class LoopView:

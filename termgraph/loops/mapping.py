@@ -5,19 +5,17 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from termgraph.loops.vmap import vmap
 from termgraph.tensor.creation import zeros
 from termgraph.tensor.lengths import lengths
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.nested import flatten, unflatten
 from termgraph.tensor.shaping import broadcast_shape, broadcast_to, moveaxis
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 R = TypeVar("R")
 CORE = re.compile(r"\(\s*((?:\w+\s*,\s*)*\w+)?\s*,?\s*\)")

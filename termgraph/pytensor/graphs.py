@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant
@@ -11,14 +11,12 @@ from pytensor.graph.traversal import graph_inputs, toposort
 
 import termgraph as tg
 from termgraph.pytensor.conversion import BridgeError, Conversion, variable_for
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import variable_of_term
 from termgraph.terms.op import CONST, INPUT
 from termgraph.terms.term import AnyTerm, as_term
 from termgraph.terms.traverse import children_first
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- in

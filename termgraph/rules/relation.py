@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kanren.constraints import ConstrainedState, PredicateStore
 from unification import Var, reify, unify, var
@@ -21,11 +21,9 @@ from termgraph.rules.interpret import Env, Matcher, argument, result, solve
 from termgraph.rules.kinds import PatternTerm, SegVar
 from termgraph.rules.pattern import Captured, HeadWith, free_variables
 from termgraph.rules.searching import enumerated
+from termgraph.terms.op import Op
 from termgraph.terms.relational import ILL_TYPED
 from termgraph.terms.term import AnyTerm, Lit, Term, is_term, mk
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 State = Any
 Stream = Iterator[State]

@@ -6,7 +6,7 @@ which operands are the same, so the driver asks once per such signature and reme
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.rules.emit import Writer
 from termgraph.rules.facts import TermFact
@@ -14,11 +14,9 @@ from termgraph.rules.goals import Goal, GoalCall
 from termgraph.rules.kinds import SegVar
 from termgraph.rules.pattern import Captured
 from termgraph.rules.source import Items, Source
+from termgraph.terms.leaves import Lit
 from termgraph.terms.op import Op
 from termgraph.terms.term import AnyTerm, Term
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Lit
 
 
 def write_screen(out: Source, arity: int, rows: list[Any]) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from unification import Var
 
 from termgraph.rules.kinds import PatternTerm, SegVar
+from termgraph.terms.op import Op
 from termgraph.terms.term import Term
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 _INFIX = {
     "add": (" + ", 6), "sub": (" - ", 6), "mul": (" * ", 7), "true_div": (" / ", 7), "floor_div": (" // ", 7),

@@ -6,19 +6,17 @@ Written on the arrays that a matrix consists of, so that gradients and compiled 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor
 from termgraph.sparse.parts import Parts, as_index, parts, pointers
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
+from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,7 @@ from termgraph.sparse import basic, products, structured
 from termgraph.sparse.parts import parts
 from termgraph.sparse.selecting import get_item
 from termgraph.sparse.variable import SparseVariable, is_sparse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.variable import TensorVariable
 
 T: Any = termgraph.tensor
 

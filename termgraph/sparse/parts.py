@@ -5,16 +5,14 @@ Everything else in this package works on `Parts`: the arrays as tensor variables
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import termgraph.tensor
 from termgraph.sparse.variable import as_sparse_variable
+from termgraph.tensor.likes import ShapeLike, TensorLike
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.ops import sparse as ops
 from termgraph.terms.sparse import INDEX
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
 

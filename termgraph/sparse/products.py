@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import multiplied
 from termgraph.sparse.parts import Parts, parts
 from termgraph.sparse.variable import as_sparse_variable, is_sparse
 from termgraph.tensor.checks import Assert
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import sparse as ops
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import kept
 from termgraph.sparse.parts import Parts, as_index, parts
 from termgraph.tensor.checks import Assert
+from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.stretches import expanded
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.tensor.variable import TensorVariable, Variable
 
 T: Any = termgraph.tensor
 

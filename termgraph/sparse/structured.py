@@ -6,15 +6,13 @@ Each stored element is taken by itself: `sum_duplicates` first, where a matrix m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor
 from termgraph.sparse.parts import parts
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.nnet import sigmoid
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Variable
+from termgraph.tensor.variable import Variable
 
 T: Any = termgraph.tensor
 

@@ -6,20 +6,18 @@ Their operators and methods are attached by the package.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.config import config
 from termgraph.tensor import sharedvar
 from termgraph.tensor import variable as variable_module
 from termgraph.tensor.constructors import LETTERS
+from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import Constant, Variable, bare, make_input
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.sparse import SparseType, is_sparse_value, type_of_value
 from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 
 
 class SparseVariable(Variable):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,18 +10,16 @@ from termgraph.tensor.creation import ones
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.padding import pad
 from termgraph.tensor.reductions import axes_of, cumprod
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 BITS = {"big": np.arange(7, -1, -1), "little": np.arange(8)}
 

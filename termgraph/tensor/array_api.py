@@ -5,7 +5,7 @@ Code that is written for any library asks a variable for its `__array_namespace_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.protocols import ABOVE
 from termgraph.tensor.reductions import cumprod, cumsum
 from termgraph.tensor.shaping import expand_dims, ravel, transpose
@@ -24,9 +25,6 @@ from termgraph.terms.dtypes import DTYPES, kind_of, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
 
 KINDS = {
     "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",

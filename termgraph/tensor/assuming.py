@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops.assume import KNOWN
 from termgraph.terms.ops.assume import assume as assume_op
 from termgraph.terms.ops.assume import between as between_op
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def assume(

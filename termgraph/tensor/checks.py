@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import CheckError
 from termgraph.terms.ops.control import check, print_
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class CheckAndRaise:

@@ -6,14 +6,12 @@ Letters: b, w, i, l signed integers of 8 to 64 bits, f, d floats, c, z complex; 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.config import config
+from termgraph.tensor.likes import DTypeLike
 from termgraph.tensor.variable import TensorVariable, make_input
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike
 
 LETTERS = {
     "b": "int8", "w": "int16", "i": "int32", "l": "int64",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import as_lengths, length, length_operands
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
 from termgraph.tensor.shaping import dimshuffle, specify_shape
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
@@ -18,10 +20,6 @@ from termgraph.terms.ops.convolution import BORDERS, FORWARD
 from termgraph.terms.ops.convolution import conv as conv_op
 from termgraph.terms.ops.convolution import conv_grad_inputs as inputs_op
 from termgraph.terms.ops.convolution import conv_grad_weights as weights_op
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 ALGORITHMS = ("winograd", "panels", "gemm", "direct", "fft", "cudnn")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from termgraph.tensor.lengths import as_length, as_lengths, length, length_operands, lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis, ravel, specify_shape
 from termgraph.tensor.variable import TensorVariable, is_plain_number
@@ -18,9 +19,6 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.shapes import normal_axis
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 
 
 def _dtype_or_floatx(dtype: DTypeLike) -> str:

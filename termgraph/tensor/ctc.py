@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import log_softmax
 from termgraph.tensor.reductions import sum as total
 from termgraph.tensor.running import ABOVE
 from termgraph.tensor.shaping import dimshuffle
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 NEVER = -1e30  # the logarithm of no chance, finite: differences of two of them are numbers, and so are gradients
 

@@ -6,7 +6,7 @@ Those that have no formula in elementary functions are drawn by rejection (`term
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from termgraph.tensor import creation, elemwise, reductions, shaping, sorting
 from termgraph.tensor.chances import refuse_too_many, weights
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import as_lengths
+from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.linalg import cholesky
 from termgraph.tensor.products import dot
 from termgraph.tensor.selecting import take_along_axis
@@ -27,9 +28,6 @@ from termgraph.terms.ops import random as ops
 from termgraph.terms.ops.assume import required
 from termgraph.terms.term import Const
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _RANGES = dict.fromkeys(("scale", "sigma", "shape", "a", "b", "lam", "n", "df", "alphas"), (0, np.inf)) | {"p": (0, 1)}

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from termgraph.tensor.contraction import arrange, contract
 from termgraph.tensor.creation import diagonal
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, specify_shape
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.types import shape_text
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 UNKNOWN = 64  # what an unknown length counts for when the order of contractions is chosen
 Labels = list[Any]

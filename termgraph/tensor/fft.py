@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.joining import concatenate, roll
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
 from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def _of_length(a: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -13,15 +13,13 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import as_lengths, length, lengths, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.selecting import nonzero
 from termgraph.tensor.shaping import broadcast_arrays, dimshuffle, specify_shape
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import required
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 R = TypeVar("R")
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
 from termgraph.tensor.lengths import item_of_shape, length, length_operands
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import apply_op, as_tensor, constant, pad_rank
 from termgraph.terms.dtypes import can_cast, kind_of
@@ -25,9 +26,6 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.ops.shapes import broadcast_shapes
 from termgraph.terms.types import shape_text
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 NEW = "new"
 WHOLE = ("slice", (None, None, None))

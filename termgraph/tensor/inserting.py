@@ -5,7 +5,7 @@ What changes its argument in NumPy gives the changed array, as everything here d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import as_lengths, length, length_operands, lengths, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
 from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
@@ -25,9 +26,6 @@ from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
 
 
 @on_terms

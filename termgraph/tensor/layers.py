@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.linalg import vector_norm
 from termgraph.tensor.losses import layer_norm
 from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, reshape
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- activations

@@ -5,12 +5,13 @@ Everything here keeps known lengths as Python integers for as long as possible, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
 from termgraph.tensor.lifting import handle
+from termgraph.tensor.likes import ShapeLike
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
@@ -18,9 +19,6 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike
 
 _shapes: WeakSet = WeakSet()  # the vectors made by `x.shape`: indexing looks through these, and through no others
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.creation import tri
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import log_softmax, mean, softmax
 from termgraph.tensor.reductions import sum as sum_over
@@ -24,9 +25,6 @@ from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, TensorLike
 
 
 def reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:

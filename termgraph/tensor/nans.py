@@ -5,7 +5,7 @@ All are composed of other functions: NaN becomes the number that changes nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,23 +13,19 @@ from termgraph.tensor.counted import beginning, counted
 from termgraph.tensor.creation import ones_like
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import argmax, argmin, centre_of, cumprod, cumsum, degrees, unless_none
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.reductions import min as min_over
 from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of
+from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
-    from termgraph.terms.op import Op
 
 # What has no NaN, by its name here: of two numbers, and what any number takes the place of.
 _EXTREMES: dict[Callable, tuple[str, Op, float]] = {

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph.tensor.creation import arange, zeros
 from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.lengths import as_lengths, length, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.padding import pad
 from termgraph.tensor.shaping import dimshuffle, reshape
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 MODES = ("valid", "ignore_borders", "wrap_centered", "half", "full")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.likes import TensorLike
 
 LEAF = object()
 

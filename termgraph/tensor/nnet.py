@@ -6,7 +6,7 @@ All are composed of ops that the rewriting stages know how to stabilize.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from termgraph.tensor.convolution import (
 )
 from termgraph.tensor.creation import arange
 from termgraph.tensor.ctc import ctc_loss
+from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.layers import (
     celu,
     embedding,
@@ -42,6 +43,7 @@ from termgraph.tensor.layers import (
 )
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.losses import (
     cosine_similarity,
     cross_entropy,
@@ -86,10 +88,6 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import shape_text
-
-if TYPE_CHECKING:
-    from termgraph.tensor.distributions import Distributions
-    from termgraph.tensor.likes import AxisLike, TensorLike
 
 sigmoid, softplus, tanh = ew.sigmoid, ew.softplus, ew.tanh
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import count, mean, var
 from termgraph.tensor.shaping import addbroadcast, dimshuffle, patternbroadcast, squeeze
 from termgraph.tensor.signal import pool_2d
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 # ---------------------------------------------------------------------- by the batch

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.tensor.elsewhere import FUNCTIONS
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.variable import TensorVariable
 
 _IDENTITY = {"equal": False, "not_equal": True}  # `array == x` asks whether they are one object, as `x == y` does
 _PLACES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.config import config
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import TensorVariable
@@ -17,9 +18,6 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.term import mk2, untrack
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 _new = object.__new__
 

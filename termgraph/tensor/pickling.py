@@ -6,13 +6,11 @@ Inputs and constants travel as themselves, so that one pickle keeps them shared;
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import TensorVariable, Variable, apply_terms, bare, bare_apply, result, variable_class
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
+from termgraph.terms.op import Op
 
 
 def state_of(v: Variable) -> tuple:

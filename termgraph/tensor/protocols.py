@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph._lazy import lazy
+from termgraph.tensor.likes import DTypeLike
 from termgraph.tensor.variable import Constant, TensorVariable
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike
 
 difflib, elsewhere = lazy("difflib"), lazy("termgraph.tensor.elsewhere")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it

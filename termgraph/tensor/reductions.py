@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from termgraph.tensor.counted import beginning, counted, spread_mask, within
 from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.shaping import ravel
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
@@ -26,9 +27,6 @@ from termgraph.terms.ops import reduce as ops
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 
 NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
 

@@ -6,7 +6,7 @@ All of them become `gather`, `scatter_set` or `switch`; an index out of range ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from termgraph.tensor.indexing import getitem, set_subtensor
 from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor, constant
@@ -24,9 +25,6 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import indexing as ops
 from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.shapes import normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 MODES = ("raise", "clip", "wrap")
 

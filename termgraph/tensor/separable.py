@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from termgraph.tensor.convolution import conv1d, conv2d, conv3d
 from termgraph.tensor.lengths import as_lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 @on_terms

@@ -5,19 +5,17 @@ All of them are composed of `unique`, `isin` and masks, so how long a result is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.shaping import ravel
 from termgraph.tensor.sorting import argsort, isin, sort, unique
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 @on_terms

@@ -6,7 +6,7 @@ Reordering axes, and inserting or dropping those of length 1, is always one dims
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,15 +22,13 @@ from termgraph.tensor.lengths import (
     same,
 )
 from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import shaping as ops
 from termgraph.terms.ops.basic import dimshuffle as dimshuffle_op
 from termgraph.terms.ops.shapes import broadcast_shapes, normal_axes, normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, ShapeLike, TensorLike
 
 
 # ---------------------------------------------------------------------- lengths

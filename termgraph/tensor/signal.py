@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.tensor.creation import arange
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.shaping import dimshuffle
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.pooling import pool as pool_op
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 

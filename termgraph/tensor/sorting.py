@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from termgraph.tensor.creation import arange
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean, to_dtype
 from termgraph.tensor.reductions import sum as sum_over
@@ -25,9 +26,6 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import sorting as ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 from termgraph.terms.types import dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 
 
 # ---------------------------------------------------------------------- order

@@ -5,12 +5,14 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 from termgraph.tensor.creation import diagonal
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.products import cov
 from termgraph.tensor.reductions import axes_of, count, mean, to_dtype
 from termgraph.tensor.reductions import sum as sum_over
@@ -21,11 +23,6 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.gradmarks import zero_grad
 from termgraph.terms.ops.shapes import at_axis, normal_axis
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 
 
 # ---------------------------------------------------------------------- means and correlations

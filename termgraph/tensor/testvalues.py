@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.config import config
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class MissingTestValue(AttributeError):

@@ -6,22 +6,20 @@ All are composed of other functions. The length of a window may be symbolic, and
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import cumsum
 from termgraph.tensor.sorting import diff
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, numpy_dtype
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def _places(M: TensorLike, who: str) -> Any:

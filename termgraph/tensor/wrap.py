@@ -7,12 +7,13 @@ numbers are weak).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.config import config
 from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import (
@@ -32,9 +33,6 @@ from termgraph.terms.ops.elementwise import cast, loop_dtypes
 from termgraph.terms.ops.shaping import join, make_vector
 from termgraph.terms.term import Const, is_term, mk1
 from termgraph.terms.types import dtype_name, from_others
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
 
 _COMPARISONS = frozenset(("lt", "gt", "le", "ge", "eq", "neq"))
 _weak_cache: dict[tuple, tuple] = {}

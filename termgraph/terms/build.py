@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from termgraph.terms.leaves import Input
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import add, cast
 from termgraph.terms.ops.shaping import alloc, shape_i
 from termgraph.terms.term import AnyTerm, Const, mk, mk1
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Input
 
 
 def length(t: Input | AnyTerm, axis: int) -> Any:

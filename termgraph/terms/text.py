@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etuples.core import ExpressionTuple
 
 from termgraph._lazy import lazy
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
+from termgraph.terms.op import Op
 
 html = lazy("html")
 _INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / ", "pow": " ** "}

@@ -11,17 +11,15 @@ import os
 import re
 import sysconfig
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import build_plain
+from termgraph.tensor.variable import Apply
 from termgraph.terms.types import TensorType
 from termgraph.theano.tools import MethodNotDefined
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import Apply
 
 _MARK = re.compile(r"^\s*#\s*section\s+(\w+)\s*$", re.MULTILINE)
 SECTIONS = (

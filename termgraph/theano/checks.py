@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Apply
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import Apply
 
 
 def flatten(l: TensorLike) -> list:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.loops.ifelse import ifelse as native_ifelse
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable
 
 
 def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:

@@ -6,19 +6,17 @@ May import the tensor language and `layers`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.grad import marks
 from termgraph.loops.ifelse import ifelse
 from termgraph.tensor import nnet
+from termgraph.tensor.likes import AxisLike, BorderMode, DTypeLike, ShapeLike, TensorLike
+from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.op import OPS, Op
 from termgraph.theano import extra, language, layers, linear
 from termgraph.theano.standins import Made, StandIn, kind_class, op_class, stand_in
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import AxisLike, BorderMode, DTypeLike, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable, Variable
 
 
 def _applies(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ import termgraph.tensor as T
 from termgraph.debug.monitor import MonitorMode as NativeMonitorMode
 from termgraph.function import FunctionMaker as NativeFunctionMaker
 from termgraph.function import function as native_function
+from termgraph.function.fgraph import FunctionGraph
 from termgraph.function.inout import In as NativeIn
 from termgraph.function.inout import Out
 from termgraph.function.mode import Mode as NativeMode
@@ -21,14 +22,11 @@ from termgraph.function.mode import get_mode as native_get_mode
 from termgraph.function.mode import register_mode as native_register_mode
 from termgraph.printing import debugprint
 from termgraph.tensor import sharedvar
+from termgraph.tensor.likes import Pairs, TensorLike
+from termgraph.tensor.variable import Apply, TensorVariable, Variable
 from termgraph.theano.flags import OPTIMIZERS, canonical_linker
 from termgraph.theano.standins import stand_in
 from termgraph.vm.profile import Profile
-
-if TYPE_CHECKING:
-    from termgraph.function.fgraph import FunctionGraph
-    from termgraph.tensor.likes import Pairs, TensorLike
-    from termgraph.tensor.variable import Apply, TensorVariable, Variable
 
 
 # ---------------------------------------------------------------------- inputs

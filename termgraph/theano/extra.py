@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Variable
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 def bincount(

@@ -11,14 +11,12 @@ import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.config import Config, describe
 from termgraph.config import config as native
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.likes import TensorLike
 
 # Theano's optimizers and linkers by the nearest of termgraph's.
 OPTIMIZERS: dict[str, str] = {

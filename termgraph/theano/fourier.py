@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.tensor import fft as native
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.theano.language import get_scalar_constant_value
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 def rfft(inp: Any, norm: str | None = None) -> TensorVariable:

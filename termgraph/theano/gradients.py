@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from termgraph.grad.products import jacobian as native_jacobian
 from termgraph.grad.products import subgraph_grad as native_subgraph_grad
 from termgraph.grad.user_defined import DisconnectedType
 from termgraph.tensor.graph import clone
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.origins import note_origins, original_inputs
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.errors import DisconnectedInputError, NullTypeGradError, TypeMismatch
 from termgraph.terms.traverse import depends_on
 from termgraph.theano.tools import NullType
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 OneOrMore: TypeAlias = "Variable | Sequence[Any]"
 Held: TypeAlias = "Sequence[Variable] | None"  # what is taken for a constant

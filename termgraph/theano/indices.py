@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import TensorVariable
 
 
 class AdvancedIndexingError(TypeError):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Constant
 from termgraph.terms import types
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 def values_eq_approx(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,9 @@ import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.tensor import nnet, signal
 from termgraph.tensor.convolution import conv3d as native_conv3d
+from termgraph.tensor.likes import BorderMode, Operand, ShapeLike, TensorLike
+from termgraph.tensor.variable import TensorVariable
 from termgraph.theano.shapes import border_mode_to_pad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from termgraph.tensor.likes import BorderMode, Operand, ShapeLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 conv3d_grad_wrt_inputs, conv3d_grad_wrt_weights = nnet.conv3d_grad_wrt_inputs, nnet.conv3d_grad_wrt_weights
 separable_conv2d, separable_conv3d = nnet.separable_conv2d, nnet.separable_conv3d

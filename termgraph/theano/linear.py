@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.likes import TensorLike
 
 MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular", "hermitian", "banded", "diagonal",
                      "toeplitz")  # fmt: skip

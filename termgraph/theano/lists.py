@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import HANDLES, Apply, Constant, TensorVariable, Variable
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class TypedListType(Type):

@@ -14,17 +14,15 @@ import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
 import termgraph.tensor as T
+from termgraph.tensor.likes import DTypeLike, TensorLike
+from termgraph.tensor.variable import Apply, TensorVariable
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, dtype_name
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, TensorLike
-    from termgraph.tensor.variable import Apply, TensorVariable
 
 PY3 = True
 BytesIO = io.BytesIO

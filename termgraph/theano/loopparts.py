@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.loops.step_results import sort_returned
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.theano import walking
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class DEPRECATED_ARG:

@@ -6,22 +6,20 @@ May import the tensor language.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.config import config
 from termgraph.function.cop import COp
+from termgraph.tensor.likes import DTypeLike, Operand, TensorLike
+from termgraph.tensor.variable import Apply, TensorVariable, Variable
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType, Type
 from termgraph.theano.standins import Made, stand_in
 from termgraph.theano.tools import MethodNotDefined
 from termgraph.theano.walking import io_toposort
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, Operand, TensorLike
-    from termgraph.tensor.variable import Apply, TensorVariable, Variable
 
 
 class ComplexError(NotImplementedError):

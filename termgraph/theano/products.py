@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import Operand, TensorLike
-    from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.likes import Operand, TensorLike
+from termgraph.tensor.variable import TensorVariable
 
 
 def gemm(z: Operand, alpha: Operand, x: Operand, y: Operand, beta: Operand) -> Any:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from termgraph.function.fgraph import FunctionGraph
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import Apply, Variable
+from termgraph.function.fgraph import FunctionGraph
+from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.variable import Apply, Variable
 
 
 # ---------------------------------------------------------------------- features of graphs

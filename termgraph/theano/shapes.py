@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
-
-if TYPE_CHECKING:
-    from termgraph.function.mode import Mode
-    from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
+from termgraph.function.mode import Mode
+from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
 
 Lengths = Sequence[Any]  # numbers; None where a length is unknown
 

@@ -8,24 +8,22 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
+
+import numpy as np
 
 import termgraph.tensor as T
+from termgraph.function.compiled import Function
+from termgraph.function.fgraph import FunctionGraph
 from termgraph.tensor.display_names import short_repr, theano_op_name
 from termgraph.tensor.graph import ancestors as native_ancestors
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.terms.op import Op
 from termgraph.viz.graph_page import d3viz as native_d3viz
 from termgraph.viz.picture import pydotprint as native_pydotprint
 from termgraph.viz.picture import to_dot
 from termgraph.viz.tree import dprint, graph_outputs
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from termgraph.function.compiled import Function
-    from termgraph.function.fgraph import FunctionGraph
-    from termgraph.tensor.likes import TensorLike
 
 pydot_imported, pydot_imported_msg = True, ""
 use_ascii = True

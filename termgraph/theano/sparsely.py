@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.sparse as sparse
 import termgraph.tensor as T
+from termgraph.tensor.likes import TensorLike
 from termgraph.theano.standins import Made, StandIn, op_class, stand_in
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 sp: Any = sparse  # whose names are put together when it is imported
 sparse_formats, enable_sparse = ["csc", "csr"], True

@@ -7,12 +7,10 @@ May import terms and tensor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.tensor.likes import TensorLike
 from termgraph.terms.op import Op
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class StandIn(type):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import termgraph.tensor as T
 from termgraph.tensor.distributions import Distributions
+from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.random import RandomStreams as NativeStreams
 from termgraph.tensor.sharedvar import TensorSharedVariable
 from termgraph.tensor.variable import TensorVariable, bare
+from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
-    from termgraph.terms.op import Op
 
 random_state_type = TensorType("uint64", (2,))  # what a state is here: a key and a count
 

@@ -6,15 +6,13 @@ import hashlib
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.sharedvar import Generic
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.terms.types import Type
 from termgraph.theano.walking import general_toposort
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 generic = Generic()
 

@@ -7,18 +7,16 @@ by users keep theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.function import FunctionGraph
+from termgraph.tensor.likes import TensorLike
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import TensorType
 from termgraph.theano.language import get_scalar_constant_value
 from termgraph.vm.profile import Profile
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
 
 
 class View:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import termgraph.tensor as T
 from termgraph.tensor import graph as native
+from termgraph.tensor.likes import DTypeLike, Pairs, TensorLike
 from termgraph.tensor.sharedvar import is_shared
 from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.terms.errors import GraphError
 from termgraph.terms.traverse import equal_up_to_inputs
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import DTypeLike, Pairs, TensorLike
 
 Node = (Apply, Variable)
 NoParams = None

@@ -6,14 +6,12 @@ import inspect
 import os
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.tensor.variable import Apply
 from termgraph.terms.op import Op as NativeOp
 from termgraph.theano.ccode import CannotCompile, c_function, macros, sections_of
 from termgraph.theano.tools import MethodNotDefined
-
-if TYPE_CHECKING:
-    from termgraph.tensor.variable import Apply
 
 
 class _AnyOp(type(NativeOp)):  # type: ignore[misc]

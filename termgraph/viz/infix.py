@@ -5,15 +5,13 @@ Operators are infix with as few parentheses as they need; everything else looks 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.config import config
 from termgraph.tensor.variable import Variable
+from termgraph.terms.leaves import Const
 from termgraph.terms.op import CONST, Op, index_text
 from termgraph.terms.term import AnyTerm, Term
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Const
 
 # symbol and Python's binding strength of the infix operators
 _INFIX = {

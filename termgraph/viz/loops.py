@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.tensor.bipartite import variables_of
 from termgraph.tensor.variable import Apply, Variable
+from termgraph.terms.op import Op
 from termgraph.terms.ops.call import call
 from termgraph.terms.ops.loop import loop, places_of
 from termgraph.terms.term import AnyTerm, Arg
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 HAVE_GRAPHS = (loop, call)  # families of ops with a graph inside
 

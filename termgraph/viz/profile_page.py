@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.function.compiled import Function
 from termgraph.viz.page import Page, page, written
-
-if TYPE_CHECKING:
-    from termgraph.function.compiled import Function
 
 _BODY = """<header><h1>{title}</h1><input id="search" type="search" placeholder="mark parts ( / )" aria-label="mark">
 <button id="order">slowest first</button><button id="out" title="Escape">all of it</button>

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from termgraph.function.compiled import Function
 from termgraph.tensor.variable import Variable
 from termgraph.viz.page import Page, page, written
 from termgraph.viz.timeline_data import timeline_data
-
-if TYPE_CHECKING:
-    from termgraph.function.compiled import Function
 
 _BODY = """<header><h1>{title}</h1>
 <span><button id="first" title="Home">|&lt;</button><button id="back" title="the step before (left arrow)">&lt;</button>

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,10 +16,6 @@ from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
 from termgraph.vm.failures import explain
 from termgraph.vm.program import Instruction, Program
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 # of Theano's machine, and what to look at here instead
 _ELSEWHERE = {

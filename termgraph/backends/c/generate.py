@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -43,10 +43,8 @@ from termgraph.lower.schedule.convolution_epilogues import finish_convolutions
 from termgraph.lower.schedule.cost import work
 from termgraph.lower.schedule.product_epilogues import finish_products
 from termgraph.stages import Ledger
+from termgraph.terms.leaves import Arg
 from termgraph.vm.partition import Refusal
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Arg
 
 routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2

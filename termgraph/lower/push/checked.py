@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph.lower.lengths.index import ONE
 from termgraph.lower.push.driver import Index, Push, Steps, pushes
+from termgraph.terms.op import Op
 from termgraph.terms.ops import random
 from termgraph.terms.ops.elementwise import add, cast, ge, le, logical_and, logical_not, lt
 from termgraph.terms.term import AnyTerm, Const
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 
 @pushes("poisson_draw")

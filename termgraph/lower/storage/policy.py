@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, divide, has_division, poly, product
@@ -27,14 +27,12 @@ from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
 from termgraph.lower.storage.worklist import Worklist
+from termgraph.terms.leaves import Arg, Const
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import reshape
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Arg, Const
-    from termgraph.terms.term import AnyTerm
 
 
 @record(eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +39,11 @@ from termgraph.rules.words import ASSUMPTIONS
 from termgraph.terms.dtypes import finfo, kind_of
 from termgraph.terms.errors import GraphError
 from termgraph.terms.evaluate import apply_meaning, evaluate
+from termgraph.terms.leaves import Input
 from termgraph.terms.op import INPUT
 from termgraph.terms.term import AnyTerm, is_term
 from termgraph.terms.traverse import children_first, free_inputs
 from termgraph.terms.types import TensorType
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Input
-
 
 # What each example is tried on. Far integers have a round without specials: beside these, differences may be overflow.
 _PLAIN, _SPECIAL, _FAR = "plain", "special", "far"

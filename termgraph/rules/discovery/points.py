@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from termgraph.rules.discovery.vocabulary import COMPARISONS, Vocabulary, input_
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
-
-if TYPE_CHECKING:
-    from termgraph.terms.term import AnyTerm
-    from termgraph.terms.types import TensorType
+from termgraph.terms.term import AnyTerm
+from termgraph.terms.types import TensorType
 
 _ENOUGH = 0.25  # share of the core points at which terms are numbers that are looked at
 _CORE, _AROUND = 48, 64  # points where most functions are defined, and points of all signs

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.evaluate import evaluate
@@ -12,9 +14,6 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, rebuild, substitute
 from termgraph.terms.types import TupleType, Type
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class Call(Op):

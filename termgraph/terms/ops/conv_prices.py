@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from termgraph.terms.leaves import Arg, Const
 from termgraph.terms.ops.convolution import padding
-
-if TYPE_CHECKING:
-    from termgraph.terms.leaves import Arg, Const
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm
 
 # A product in Winograd's algorithm (they are short), and transforms of 4x4 numbers (of 6x6 as many times
 # more as there are products): of a window, to 2x2 places, of a filter (read across memory, written to fresh memory;

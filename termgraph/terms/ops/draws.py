@@ -9,19 +9,16 @@ same order: products that are added to stand apart there, and rare logarithms ar
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from termgraph.terms.op import Meaning, Op
+from termgraph.terms.ops.dtype_rules import LoopDtypes, OperandDtype
 from termgraph.terms.ops.elementwise import elementwise
 from termgraph.terms.ops.random import BINOMIAL_REFUSES, MOST_POISSON, POISSON_REFUSES, philox_words
 from termgraph.terms.spelling import Spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from termgraph.terms.ops.dtype_rules import LoopDtypes, OperandDtype
 
 FURTHER = 0xD1342543DE82EF95  # added to the key for each further block
 SEARCHED = 10.0  # means below are searched for from 0

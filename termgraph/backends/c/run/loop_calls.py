@@ -7,7 +7,7 @@ results is run in pieces of growing length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from termgraph.backends.c.cprogram import CProgram
 from termgraph.backends.c.generate import generated
 from termgraph.backends.c.run.bind import compile_program
 from termgraph.stages import Ledger
+from termgraph.terms.op import Op
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import Loop, Parts, checked_steps, inherit_places, projections
 from termgraph.terms.ops.shaping import shape_i
@@ -25,9 +26,6 @@ from termgraph.terms.types import TensorType
 from termgraph.vm.loops import make_runner
 from termgraph.vm.partition import Refusal
 from termgraph.vm.program import Program
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
 
 FIRST_PIECE = 64
 _LENGTH = TensorType("int8", (None, 0))

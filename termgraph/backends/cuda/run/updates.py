@@ -9,12 +9,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from termgraph.backends.cuda.run.device_array import DeviceArray
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class Pending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from termgraph.backends.cuda.text import complexes
 from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of
-
-if TYPE_CHECKING:
-    from termgraph.terms.op import Op
-    from termgraph.terms.term import AnyTerm
+from termgraph.terms.op import Op
+from termgraph.terms.term import AnyTerm
 
 COMPUTED = {**c.CTYPE, "bool": "bool", **complexes.CTYPES}
 STORED = {**COMPUTED, **dict.fromkeys(c.HALVES, "uint16_t")}
