@@ -12,9 +12,8 @@ from weakref import ref
 import numpy as np
 
 from termgraph.compile import warm
-from termgraph.compile.capture import Captured, capture, describe, uses
+from termgraph.compile.capture import Captured, capture, describe, uses, with_lengths
 from termgraph.compile.compilation import Compilation
-from termgraph.compile.given_lengths import with_lengths
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.function.fgraph import FunctionGraph

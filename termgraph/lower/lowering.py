@@ -21,7 +21,7 @@ from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
 from termgraph.lower.memory.set_aside import LOWER, early_orders
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.memory.updates import Early, update_modes
-from termgraph.lower.push import at_rules, checked  # noqa: F401  they declare their rules
+from termgraph.lower.push import at_rules  # noqa: F401  they declare their rules
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.products_ahead import products_ahead
