@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from termgraph import _rulelib
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple, record
-from termgraph.rules.pieces import Context, Piece, Shelf, Span, read_content, write_content
+from termgraph.rules.pieces import Context, Piece, Shelf, Span, write_content
 from termgraph.rules.stored_names import named
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Op
@@ -120,12 +120,6 @@ def image_from(value: Any, shelf: Shelf) -> Image:
     """The image of what a file holds."""
     rules, counts_clients, merges_commuted, known, pieces = value
     return Image(rules, counts_clients, merges_commuted, known, pieces, shelf)
-
-
-def read_image(path: str, key: bytes) -> Image | None:
-    """The image in a file; see `read_content`."""
-    content = read_content(path, key)
-    return None if content is None else image_from(*content)
 
 
 def named_rules(image: Image) -> Sequence[Named]:

@@ -17,20 +17,13 @@ Point = tuple[float, float]
 Edges = Sequence[tuple[int, int]]
 
 
-def layered(widths: Sequence[float], edges: Edges) -> list[Point]:
-    """The centre of each node, given its width; edges point from what is computed first to what uses it.
-
-    Nodes must be numbered so that every edge goes from a lower number to a higher one.
-    """
-    return routed(widths, edges)[0]
-
-
 def routed(
     widths: Sequence[float], edges: Edges, top: Collection[int] = (), bottom: Collection[int] = ()
 ) -> tuple[list[Point], list[list[Point]]]:
-    """The centre of each node as `layered` gives it, and for each edge the places where it passes rows of boxes.
+    """The centre of each node, given its width, and for each edge the places where it passes rows of boxes.
 
-    Nodes of `top`, to which nothing leads, stand in the first row, those of `bottom` in the last.
+    Edges point from what is computed first to what uses it, and from a lower number to a higher one. Nodes of `top`, to
+    which nothing leads, stand in the first row, those of `bottom` in the last.
     """
     ranks = _ranks(*_neighbours(len(widths), edges))
     for n in top:

@@ -14,8 +14,8 @@ from termgraph import _rulelib
 from termgraph.db import database, images, loading, queries
 from termgraph.db.queries import Query
 from termgraph.rules.compiled import RuleSet
-from termgraph.rules.image import make_image, read_image, write_image
-from termgraph.rules.pieces import Damaged
+from termgraph.rules.image import image_from, make_image, write_image
+from termgraph.rules.pieces import Damaged, read_content
 from termgraph.rules.stored import StoredRuleSet
 from termgraph.terms.op import OPS
 
@@ -257,7 +257,7 @@ def test_an_image_does_what_its_rules_do(which, stage, tmp_path):
     every = database._select(Query.parse(which, f"&{stage}"))
     plain = RuleSet([r for r in every if r.name in loading.LIBRARY], every.assume, every.name)  # none of other tests
     write_image(str(tmp_path / "image"), KEY, make_image(plain, OPS.values()))
-    image = read_image(str(tmp_path / "image"), KEY)
+    image = image_from(*read_content(str(tmp_path / "image"), KEY))
     stored = StoredRuleSet(image, lambda: list(plain.rules), plain.assume, plain.name)
     assert [(r.name, r.where) for r in stored.named] == [(r.name, r.where) for r in plain.rules]
     for e in expressions():
@@ -270,12 +270,12 @@ def test_an_image_does_what_its_rules_do(which, stage, tmp_path):
 def test_an_image_of_other_files_or_of_another_python_is_none(tmp_path, monkeypatch):
     path = str(tmp_path / "image")
     write_image(path, KEY, make_image(database._select(Query.parse("+fast_run", "&scan")), OPS.values()))
-    assert read_image(path, KEY) is not None and read_image(path, b"l" * 20) is None
-    assert read_image(str(tmp_path / "none"), KEY) is None
+    assert read_content(path, KEY) is not None and read_content(path, b"l" * 20) is None
+    assert read_content(str(tmp_path / "none"), KEY) is None
     with open(path, "r+b") as file:
         file.truncate(60)
     with pytest.raises(Damaged, match="checksum"):
-        read_image(path, KEY)
+        read_content(path, KEY)
 
     here, key = images._file_name(Query.parse("+fast_run", "&scan")), images.key_now("a")
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")

@@ -9,7 +9,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.viz.node_positions import GAP_Y, layered
+from termgraph.viz.node_positions import GAP_Y, routed
 from termgraph.viz.scene import scenes_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -112,7 +112,7 @@ def test_boxes_do_not_overlap_and_edges_point_down(seed):
     rng = np.random.default_rng(seed)
     widths = rng.uniform(40, 160, 60)
     edges = [(int(rng.integers(0, b)), b) for b in range(1, 60) for _ in range(int(rng.integers(0, 4)))]
-    places = layered(widths, edges)
+    places, _ = routed(widths, edges)
     assert all(places[b][1] >= places[a][1] + GAP_Y for a, b in edges)
     for row in {y for _, y in places}:
         inside = sorted((x - w / 2, x + w / 2) for (x, y), w in zip(places, widths) if y == row)
