@@ -25,7 +25,7 @@ def _applies(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # ---------------------------------------------------------------------- element by element
-def _elemwise(scalar_op: Any, inplace_pattern: Any = None, name: str | None = None, **_: object) -> Any:
+def _elemwise(scalar_op: Any, inplace_pattern: object = None, name: str | None = None, **_: object) -> Any:
     """The op for whole arrays of an op for numbers; where results are put is decided later, for all ops alike."""
     if isinstance(scalar_op, Op) and not scalar_op.user_made:
         return scalar_op
@@ -75,7 +75,7 @@ def _reshape(ndim: int, name: str | None = None) -> Made:
     return Made(lambda x, shape: T.reshape(x, shape, ndim=ndim))
 
 
-def _join(view: Any = -1) -> Made:
+def _join(view: object = -1) -> Made:
     return Made(lambda axis, *tensors: T.join(axis, *tensors))
 
 
@@ -266,7 +266,7 @@ AbstractBatchNormTrain, AbstractBatchNormInference, AbstractBatchNormTrainGrad, 
 
 
 # ---------------------------------------------------------------------- pooling
-def _pool(ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None) -> Made:
+def _pool(ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: object = None) -> Made:
     run = layers.pool_2d if ndim == 2 else layers.pool_3d
     return Made(lambda x, ws, stride=None, pad=None: run(x, ws, ignore_border, stride, pad or (0,) * ndim, mode))
 

@@ -173,7 +173,7 @@ def _with_unshared(function: Callable[..., Any], known: int) -> Callable[..., An
     """
 
     @functools.wraps(function)
-    def call(*args: Any, unshared: bool = False, **named: Any) -> Any:
+    def call(*args: object, unshared: bool = False, **named: object) -> Any:
         _no_more({}, unshared or any(args[known:]))
         return function(*args[:known], **named)
 

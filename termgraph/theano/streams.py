@@ -71,7 +71,7 @@ class RandomVariable(TensorVariable):
 class RandomStreams(NativeStreams):
     """Random draws for graphs, each with a generator of its own."""
 
-    def __init__(self, seed: int | None = None, use_cuda: Any = None, no_warn: bool = False) -> None:
+    def __init__(self, seed: int | None = None, use_cuda: object = None, no_warn: bool = False) -> None:
         super().__init__(_seed(seed))
 
     def seed(self, seed: int | None = None) -> None:
@@ -143,7 +143,7 @@ class RandomStreams(NativeStreams):
         size: ShapeLike = None,
         n: int = 1,
         pvals: Any = None,
-        ndim: Any = None,
+        ndim: object = None,
         dtype: DTypeLike = "int64",
         nstreams: int | None = None,
     ) -> Any:
@@ -214,7 +214,7 @@ uniform, normal, binomial, random_integers, permutation, multinomial, choice = m
 
 
 def poisson(
-    random_state: Any, size: ShapeLike = None, lam: TensorLike = 1.0, ndim: Any = None, dtype: DTypeLike = "int64"
+    random_state: Any, size: ShapeLike = None, lam: TensorLike = 1.0, ndim: object = None, dtype: DTypeLike = "int64"
 ) -> tuple:
     """`(new state, poisson draw)` from a state."""
     found = Distributions.poisson(_From(random_state), lam, size)
