@@ -6,7 +6,7 @@ One axis after the other; every mode that repeats elements reads them through an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,19 +14,17 @@ from termgraph.tensor.creation import arange, linspace
 from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import as_length, length, length_operands, lengths
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import max as most_of
 from termgraph.tensor.reductions import mean, to_dtype
 from termgraph.tensor.reductions import min as least_of
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import broadcast_to, expand_dims
 from termgraph.tensor.sorting import median
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as ops
-
-if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 
 @on_terms

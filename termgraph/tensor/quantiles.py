@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
+from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.nans import count_numbers, has_nan
 from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
@@ -18,16 +20,11 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
 from termgraph.tensor.sorting import argsort, median, sort
 from termgraph.tensor.statistics import in_order
+from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import required
 from termgraph.terms.term import Const
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from termgraph.tensor.likes import AxisLike, TensorLike
-    from termgraph.tensor.variable import TensorVariable
 
 FROM_ENDS = ("linear", "lower", "higher", "midpoint", "nearest")  # a share q of the way from the first to the last
 # Of the others the place is n q + first + slope q, counted from 0: Hyndman and Fan's definitions 1 to 9 without 7
