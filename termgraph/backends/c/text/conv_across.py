@@ -194,7 +194,7 @@ static inline int64_t tg_conv_taps_inside_$N(const tg_conv_shape *q, int d)
 
 /* The convolution this way, where what is left out and not packed outweighs that filters are laid out anew: measured,
    a tile takes 1.15 of a panel's time, packing a place that of 16 filters, laying out a filter that of 60 places, and
-   packing one for panels, where vectors are long, that of 120.
+   packing one for panels, where vectors are long, that of 120; reading them where they lie, a tenth of the products.
    Sums are put down after each line of taps, so lines must not be short. Negative: not this way; 1: no memory. */
 static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
 {
@@ -216,7 +216,8 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
         rows += (a->places[i].high[0] - a->places[i].low[0]) * (a->places[i].high[1] - a->places[i].low[1]) * ROWS;
     const int64_t wide = (f + LANES - 1) / LANES * LANES, high = (f + ROWS - 1) / ROWS * ROWS;
     const double here_costs = (1.15 * rows / taps + 60) * wide;
-    const double panels_cost = (double)q->n * z->places * (high + 16) + (tg_conv_lying_$N(z) ? 0 : PACKED * high);
+    const double panels = (double)q->n * z->places * (high + 16);
+    const double panels_cost = tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
     if (here_costs > panels_cost) return free(a->places), -1;
     a->image = malloc(q->n * a->apart * sizeof *a->image);
     a->filters = malloc((f + 3 * LANES) * z->taps * sizeof *a->filters);
