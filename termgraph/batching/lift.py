@@ -9,28 +9,90 @@ from termgraph.batching.lanes import Lifted, reorder, spread
 from termgraph.batching.table import rule_for
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
 from termgraph.terms.term import AnyTerm, Input, Term, mk
-from termgraph.terms.traverse import children_first, substitute
+from termgraph.terms.traverse import children_first, children_first_until, substitute
 from termgraph.terms.types import TensorType, TupleType
 
 
 def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: dict | None = None) -> list[Lifted]:
     """The roots when the leaves in `given` have lanes: `n` of them. `made` notes which new term an old one became."""
     values: dict[Any, Any] = {t: Lifted(x, True) for t, x in given.items()}
-    for t in children_first(roots):
-        if t in values:
+    order = children_first(roots)
+    ragged: set[Any] = set()  # what has a length of its own for each example, and what is made of it
+    for t in order:
+        if t in values or t in ragged:
+            continue
+        if not ragged.isdisjoint(t.args):
+            ragged.add(t)
             continue
         args = [values[a] for a in t.args]
         if t.op.family is nth and isinstance(args[0], list):
             values[t] = args[0][t.op.params["i"]]
         elif t.__class__ is Term and any(isinstance(a, list) or a.lifted for a in args):
-            values[t] = _lifted(t, args, n)
+            found = _lifted(t, args, n)
+            if found is None:
+                if t.op.family is loop:
+                    values |= _ends(t, order, values, n, ragged)
+                else:
+                    ragged.add(t)
+                continue
+            values[t] = found
         else:
             values[t] = Lifted(_rebuilt(t, args), False)
         if made is not None and isinstance(values[t], Lifted):
             made.setdefault(values[t].term, t)
+    late = [r for r in dict.fromkeys(roots) if r in ragged]
+    if late:
+        values |= zip(late, _by_lane(late, values, n), strict=True)
     return [values[r] for r in roots]
+
+
+# ---------------------------------------------------------------------- a length for each example
+def _ends(t: Any, order: Sequence[Any], values: Mapping[Any, Any], n: Any, ragged: set[Any]) -> dict[Any, Lifted]:
+    """The last carries of a loop, the number of its steps, and single steps that are read, of each example.
+
+    Examples make different numbers of steps. The stacked results become ragged: they have no place in one array, so
+    what is made of them is computed with them.
+    """
+    c, stacks = t.op.n_carry, t.op.n_carry + t.op.n_ys
+    found, read = [], []
+    for u in order:
+        if u.op.family is nth and u.args[0] is t:
+            if c <= u.op.params["i"] < stacks:
+                ragged.add(u)
+            else:
+                found.append(u)
+        elif u.op.family is subtensor and len(u.args) == 1 and isinstance((*u.op.params["index"], None)[0], int):
+            read.append(u)
+    found += [u for u in read if u.args[0] in ragged and u.args[0].op.family is nth and u.args[0].args[0] is t]
+    return dict(zip(found, _by_lane(found, values, n), strict=True))
+
+
+def _is_own_part(t: Any, args: list[Lifted]) -> bool:
+    """As many elements as each example says: `x[:n]`, but not a window `x[i : i + 3]`, which has one length for all."""
+    if t.op.family is not subtensor or not any(a.lifted for a in args[1:]):
+        return False
+    slices = [entry[1:3] for entry in t.op.params["index"] if isinstance(entry, tuple)]
+    return any((start == "?") != (stop == "?") for start, stop in slices)
+
+
+def _by_lane(roots: Sequence[Any], values: Mapping[Any, Any], n: Any) -> list[Lifted]:
+    """The roots in one loop over the examples, from what has a value. Its gradient keeps nothing of what is inside."""
+    if not roots:
+        return []
+    known = {id(t): t for t in values}
+    leaves: dict[Any, Any] = {}
+    for t in children_first_until(roots, known):
+        for a in t.args:
+            if a in values and a not in leaves:
+                v = values[a]
+                leaves[a] = v.term if not v.lifted and v.term.op is CONST else Input(None, a.type)
+    consts = [(x, values[a].term) for a, x in leaves.items() if not values[a].lifted and x.op is not CONST]
+    rows = [(x, values[a].term) for a, x in leaves.items() if values[a].lifted]
+    found = projections(make_loop(n, consts, [], rows, substitute(roots, leaves), recompute=True))
+    return [Lifted(x, True) for x in found]
 
 
 def _rebuilt(t: AnyTerm, args: list[Lifted]) -> AnyTerm:
@@ -43,6 +105,8 @@ def _rebuilt(t: AnyTerm, args: list[Lifted]) -> AnyTerm:
 def _lifted(t: Any, args: list[Lifted], n: Any) -> Any:
     rule = _loop if t.op.family is loop else rule_for(t)
     found = rule(t, args, n) if rule is not None else None
+    if found is None and (t.op.family is loop and t.op.n_ys or _is_own_part(t, args)):
+        return None  # as many results as the example makes steps, or says
     return lane_by_lane(t, args, n) if found is None else found
 
 

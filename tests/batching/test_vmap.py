@@ -214,6 +214,55 @@ def test_loops(case):
     agrees(fn, *arrays, loop=True)
 
 
+def root_of(x):
+    """Newton's steps, of which each number needs as many as it needs; the steps, and how many."""
+    (r, k), _ = tg.scan(
+        lambda r, k: ([0.5 * (r + x / r), k + 1], tg.until(abs(r * r - x) < 1e-3)), outputs_info=[1.0 + 0 * x, 0],
+        n_steps=40,
+    )  # fmt: skip
+    return r, k
+
+
+def part(x, n):
+    """As many steps as the example says."""
+    return tg.scan(lambda a, h: T.tanh(a * h + 1), sequences=x, outputs_info=0.1, n_steps=n)[0]
+
+
+OWN_STEPS = {
+    "single steps": lambda x: (root_of(x)[0][-1], root_of(x)[1][-1], root_of(x)[0][0]),
+    "what is made of all": lambda x: (root_of(x)[0].sum(), root_of(x)[0].shape[0], (root_of(x)[0][::-1] * 2).max()),
+    "gradients": lambda x: tg.grad(root_of(x)[0][-1], x),
+    "gradients of all": lambda x: tg.grad((root_of(x)[0] ** 2).sum() + x * root_of(x)[0][-1], x),
+    "second ones": lambda x: tg.grad(tg.grad(root_of(x)[0][-1] ** 2, x), x),
+    "one after the other": lambda x: root_of(1 + root_of(x)[0][-1] ** 2)[0].mean(),
+    "within a loop": lambda x: tg.scan(lambda h: root_of(1 + h * h)[0].sum() + x, outputs_info=x, n_steps=3)[0],
+}
+
+
+@pytest.mark.parametrize("mode", ["None", "FAST_COMPILE"])
+@pytest.mark.parametrize("case", OWN_STEPS)
+def test_examples_with_numbers_of_steps_of_their_own(case, mode):
+    agrees(OWN_STEPS[case], np.array([2.0, 90.0, 0.3, 5.0]), loop=True, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["None", "FAST_COMPILE"])
+def test_parts_as_long_as_the_example_says(mode):
+    arrays = normal(4, 6), np.array([1, 6, 3, 2])
+    for fn in (lambda x, n: (x[:n].sum(), x[n - 1 :].max()), lambda x, n: tg.grad((x[:n] ** 2).mean(), x)):
+        agrees(fn, *arrays, loop=True, mode=mode)
+    for fn in (lambda x, n: part(x, n)[-1], lambda x, n: tg.grad(part(x, n).sum(), x)):
+        agrees(fn, *arrays, loop=True, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["None", "FAST_RUN"])
+def test_gradients_of_examples_with_numbers_of_steps_of_their_own(mode):
+    a = np.array([2.0, 90.0, 0.3, 5.0])
+    x, y = T.dvector("x"), T.dscalar("y")
+    slopes = tg.function([x], tg.grad((tg.vmap(lambda v: root_of(v)[0][-1])(x) ** 2).sum(), x), mode=mode)
+    one = tg.function([y], tg.grad(root_of(y)[0][-1] ** 2, y), mode="FAST_COMPILE")
+    np.testing.assert_allclose(slopes(a), [one(v) for v in a])
+
+
 def test_a_loop_over_lanes_where_there_is_no_rule():
     agrees(T.searchsorted, np.sort(normal(4, 5)), normal(4, 2), loop=True)
     agrees(lambda x: T.diag(x), normal(4, 3), loop=True)
