@@ -49,7 +49,9 @@ from termgraph.vm.partition import Refusal
 routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
-COMPARED = 24  # arguments whose strides are compared in place: a call of few is short, a text of many long
+COMPARED = (
+    8  # arguments whose strides are compared in place: a call of few is short, the text of more long for compilers
+)
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 
 

@@ -44,6 +44,30 @@ def test_a_deeper_net_has_no_more_functions(symbolic):
     assert len(functions(few)) == len(functions(many)) < 12
 
 
+@pytest.mark.parametrize("rows,asks", [(8, False), (None, True), (1_000_000, True)])
+def test_only_loops_that_may_be_long_ask_whether_to_stop(rows, asks):
+    """Each question is a millisecond of the C compiler's time."""
+    x = T.tensor("x", dtype="float32", shape=(rows, 8))
+    f = compiled([x], T.exp(x - x.mean(axis=1, keepdims=True)))
+    assert ("TG_STOP(c->st)" in f.source("c")) == asks
+    given = np.arange(8 * 8, dtype="float32").reshape(8, 8)
+    if rows != 1_000_000:
+        np.testing.assert_allclose(f(given), np.exp(given - given.mean(axis=1, keepdims=True)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [7, 12])
+def test_strides_of_many_arguments_are_compared_by_a_function_that_programs_share(count):
+    xs = [T.tensor(f"x{k}", dtype="float32", shape=(3, 4)) for k in range(count)]
+    f = compiled(xs, sum(T.exp(x) for x in xs))
+    plan = f.source("c").partition("int tg_plan(")[2].partition("\n}")[0]
+    assert ("- env[" in plan) == (count < 9)
+    rng = np.random.default_rng(0)
+    values = [
+        rng.standard_normal((4, 3)).astype("float32").T if k % 2 else np.ones((3, 4), "float32") for k in range(count)
+    ]
+    np.testing.assert_allclose(f(*values), sum(np.exp(v) for v in values), rtol=1e-5)
+
+
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("options", [{}, {"profile": True}, {"mode": "FAST_COMPILE"}], ids=str)
 def test_values_are_those_of_a_program_without_a_table(symbolic, options, monkeypatch, tmp_path):

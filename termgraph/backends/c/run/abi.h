@@ -77,7 +77,7 @@ enum { TG_ORDERS = 8, TG_COPIED_MOST = 1 << 27 };
 #define TG_POLL(st) __builtin_expect((st)->poll && (st)->poll(st), 0)
 /* The same inside a kernel, which then ends half-done: the call has failed, so nothing of it may be kept. If another
    thread's failure is why it ends, that one stays. */
-#define TG_STOP(st) (TG_POLL(st) && tg_fail(st, TG_INTERRUPT, 0, 0, 0, 0, 0))
+#define TG_STOP(st) (TG_POLL(st) && tg_interrupted(st))
 
 /* Report a failure; the first one stays. Safe in several threads. Returns the code, to be returned. */
 static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, int64_t v1, int64_t v2, int64_t v3)
@@ -89,6 +89,12 @@ static inline int tg_fail(tg_status *st, int64_t code, int64_t op, int64_t v0, i
     }
     __atomic_store_n(&st->stop, 1, __ATOMIC_RELEASE); /* whoever sees it finds the code */
     return (int)code;
+}
+
+/* A function of its own: there is a TG_STOP in nearly every kernel, and written out each takes compilers a millisecond. */
+static __attribute__((noinline, cold, unused)) int tg_interrupted(tg_status *st)
+{
+    return tg_fail(st, TG_INTERRUPT, 0, 0, 0, 0, 0);
 }
 
 /* The two entry points of a program. */
