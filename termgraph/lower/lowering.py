@@ -16,7 +16,7 @@ from termgraph.lower.lengths.index import Poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.plan import Planner
-from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, show, walk
+from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, count, show
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
 from termgraph.lower.memory.set_aside import LOWER, early_orders
 from termgraph.lower.memory.strides import Kinds
@@ -464,4 +464,4 @@ def _shape(shape: Sequence[Poly]) -> str:
 
 
 def _tree_sizes(nodes: list[Node]) -> dict[str, int]:
-    return {"nodes": len(list(walk(nodes))), "kernels": len(nodes)}
+    return {"nodes": count(nodes), "kernels": len(nodes)}

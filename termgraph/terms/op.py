@@ -6,7 +6,6 @@ An op with parameters is a *bound head*: `sum_.bind(axis=(0,))` is itself an int
 
 from __future__ import annotations
 
-import copy
 import functools
 import weakref
 from collections.abc import Callable, Mapping
@@ -172,31 +171,31 @@ class Op:
     def bind(self, **params: Any) -> Op:
         """This op with the given parameters; unnamed ones keep their default. Equal parameters give the same object."""
         family = self.family
-        unknown = params.keys() - family.defaults.keys()
-        if unknown:
+        if not params.keys() <= family.defaults.keys():
+            unknown = params.keys() - family.defaults.keys()
             raise TypeError(f"{family.name} has no parameter {sorted(unknown)}; it has {sorted(family.defaults)}")
         full = {**self.params, **params} if self.params else params
         if not full:
             return family
         values = tuple([full[k] for k in family.defaults])
-        key = (values, _types_of(values))
+        in_kernels = family.kind == "kernel"  # where are neither rules nor logic variables, nor numbers of two types
+        key = (values, None if in_kernels else _types_of(values))
         table = family._bound
         if table is None:
             table = family._bound = weakref.WeakValueDictionary()
             standard = tuple(family.defaults.values())
-            table[standard, _types_of(standard)] = family  # the defaults, spelled out
+            table[standard, None if in_kernels else _types_of(standard)] = family  # the defaults, spelled out
         try:
             found: Op | None = table.get(key)
         except TypeError:
             raise TypeError(f"parameters of {family.name} must be hashable, got {full}") from None
         if found is None:
-            in_kernels = family.kind == "kernel"  # where are neither rules nor logic variables
             free: frozenset[Var] = frozenset()
             if not in_kernels:
                 free, values = _open_parameters(values)
                 if free and values != key[0]:
                     return self.bind(**dict(zip(family.defaults, values, strict=True)))
-            found = copy.copy(family)
+            found = family.__copy__()
             found.lvars = free
             alike = in_kernels and family.arity == 0  # as operands they differ in type only
             found._tc, found.sigs, found._bound = {}, Signatures(family.sigs if alike else None), None

@@ -5,14 +5,15 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph.lower.loops import phases
+from termgraph.lower.loops import phases, tree
 from termgraph.lower.loops.plan import Planner
-from termgraph.lower.loops.tree import Choice, Kernel, Repeat, Routine
+from termgraph.lower.loops.tree import Choice, Kernel, Repeat, Routine, walk
 from termgraph.lower.lowering import lower
 from termgraph.lower.memory import plan as memory
 from termgraph.lower.push import small_folds
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule import product_epilogues, rows
+from termgraph.lower.storage.policy import Storage
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
@@ -90,6 +91,29 @@ def test_each_term_is_pushed_through_a_few_times_at_any_depth(gradient):
         per_term.append(made.statements.pushes / len(made.lengths.shapes))
     assert per_term[2] <= per_term[1] * 1.02 <= per_term[0] * 1.3, per_term
     assert per_term[2] <= 10, per_term
+
+
+def test_sums_are_written_when_it_is_known_what_they_are_made_of(monkeypatch):
+    """What elementwise statements need in every row is stored; sums that were written before were written anew."""
+    written, write = [], Storage._write
+    monkeypatch.setattr(Storage, "_write", lambda self, t: written.append(t) or write(self, t))
+    lowered(12)
+    assert len(written) < 1.35 * len(set(written)), (len(written), len(set(written)))
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_joins_are_looked_for_only_where_there_are_some(joined, monkeypatch):
+    seen, look = [], small_folds._is_stacked
+    monkeypatch.setattr(small_folds, "_is_stacked", lambda *given: seen.append(given) or look(*given))
+    x = T.tensor("x", dtype="float32", shape=(16, 8))
+    y = T.concatenate([x, T.exp(x)], axis=1) if joined else T.exp(x)
+    lower([T.sqr(y).sum(axis=0).term.op(*substitute([T.sqr(y).term], {x.term: Arg(0, x.term.type)}))])
+    assert bool(seen) == joined
+
+
+def test_counting_is_walking():
+    nodes = lowered(4).nodes
+    assert tree.count(nodes) == len(list(walk(nodes))) > len(nodes)
 
 
 def test_folds_over_few_elements_do_not_walk_all_that_is_below(monkeypatch):

@@ -5,7 +5,7 @@ Nodes name kernel terms; a `Let` fixes the place where a term is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -307,8 +307,17 @@ def walk(nodes: list[Node]) -> Iterator[Node]:
         n = stack.pop()
         yield n
         if n.__class__ not in LEAVES:
-            inner = [m for body in n.children() for m in body]
-            stack.extend(reversed(inner))
+            for body in reversed(n.children()):
+                stack.extend(reversed(body))
+
+
+def count(nodes: Iterable[Node]) -> int:
+    """How many nodes there are."""
+    found, stack = 0, list(nodes)
+    while stack:
+        found += len(stack)
+        stack = [m for n in stack if n.__class__ not in LEAVES for body in n.children() for m in body]
+    return found
 
 
 def loops_of(nodes: list[Node]) -> list[Node]:

@@ -70,6 +70,7 @@ class Push:
         self.origin: dict[Any, tuple[Any, Index]] = {}  # the tensor element a scalar stands for
         self.pushes = 0  # how often a rule has run
         self.rows_in_loops = False  # whether short folds over rows are loops, see `small_folds.folds_rows`
+        self.joins = True  # whether there may be joined arrays among the terms
 
     def at(self, t: AnyTerm, index: Index) -> AnyTerm:
         """The scalar kernel term of one element of t."""

@@ -57,7 +57,7 @@ def written_out(p: Push, x: AnyTerm, axes: Sequence[int], i: Index, kind: str, d
     count = product([p.lengths[x][d] for d in axes]).const
     if kind not in PAIRS or dtype.startswith("complex") or count is None or not 1 <= count <= STACKED.elements:
         return None
-    limits = STACKED if count > 1 and _is_stacked(p, x, axes) else ROWS
+    limits = STACKED if count > 1 and p.joins and _is_stacked(p, x, axes) else ROWS
     if count > limits.elements or limits is ROWS and p.rows_in_loops and folds_rows(p.lengths, x, axes, kind):
         return None
     if count > 1 and _is_surely_long(p, x, axes, int(count), limits):

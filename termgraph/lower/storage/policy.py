@@ -112,11 +112,12 @@ class Storage:
         self.late: list[Any] = []  # stored while a statement was made, after it had been pushed through
         self.dropped: set[Any] = set()  # forgotten while a statement is made: what is being pushed may still hold them
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
-        self.work = Worklist(self.order, self.given, lambda t: t in self.cuts)
+        self.work = Worklist(self.order, self.given, lambda t: t in self.cuts, self._turn)
         self.scalars = Scalars(self.reciprocal)
         self.repeats = Repeats(self.scalars)
         self.push = Push(lengths, self.inputs, self.scalars, judge=self._judged)
         self.push.rows_in_loops = rows_in_loops and are_many(lengths, self.order)
+        self.push.joins = any(t.op.family.name == "join" for t in self.order)
         self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
@@ -155,14 +156,15 @@ class Storage:
     def settle(self) -> None:
         """Store terms until nothing more has to be: each time something is, so there is an end.
 
-        Roots are written users first. What is to be stored is mostly seen while an index is pushed to it, and what was
-        pushed is kept: only what lies between a newly stored term and the roots above it is pushed anew.
+        Roots are written users first, folds after all others. What is to be stored is mostly seen while an index is
+        pushed to it, and what was pushed is kept: only what lies between a newly stored term and the roots above it is
+        pushed anew.
         """
         if self.rounds == 0:
             for t in self.order:
                 if t in self.cuts or t in self.targets:
-                    self.work.add(t, early=self._is_call(t))
-        while True:
+                    self.work.add(t)
+        while self.work.waiting or self.rounds == 0:
             self._work_off()
             self.rounds += 1
             new = self._unsettled()
@@ -179,7 +181,7 @@ class Storage:
             return
         self.cuts[t] = None
         self.push.bufs[t] = self._buf(t)
-        self.work.add(t, early=self._is_call(t))
+        self.work.add(t)
         if t in self.push.memo or t in self.dropped:
             self._forget(t)
             self.late.append(t)
@@ -193,7 +195,7 @@ class Storage:
                 dropped.add(u)
         for u in above:
             if u in self.cuts or u in self.targets:
-                self.work.add(u, early=self._is_call(u))
+                self.work.add(u)
 
     def _judged(self, t: AnyTerm, index: Index, value: AnyTerm, asking: Asking) -> AnyTerm:
         """An element that has just been made, or what it is read from if it would be computed again and again."""
@@ -279,9 +281,14 @@ class Storage:
         """Whether this projection, the first, has the statement of all results of a loop, a choice or a routine."""
         return t is next(u for u in self.work.users[t.args[0]] if u.op.family is t.op.family)
 
-    def _is_call(self, t: AnyTerm) -> bool:
-        """Whether a term is made from arrays that have to lie somewhere: these are stored before anything is pushed."""
-        return t.op.family.name in CUTS or t.op.family.name in self.lengths.calls
+    def _turn(self, t: AnyTerm) -> int:
+        """When the statements of a root are made.
+
+        What is made from arrays that have to lie somewhere comes first: these are stored before anything is pushed.
+        Folds come last: what they are made of is mostly found to be stored where it is needed in every row.
+        """
+        name = t.op.family.name
+        return 0 if name in CUTS or name in self.lengths.calls else 2 if t.op.kind == "reduce" else 1
 
     def is_computed(self, a: AnyTerm) -> bool:
         """Whether no view can show an operand: it is made element by element, and not stored."""
@@ -313,7 +320,7 @@ class Storage:
         """The ordinary statement: every element of t, in one loop or a nest; in several where arrays are joined."""
         shape = self.lengths[t]
         source = self._before_reshapes(t, buf)
-        parts = parts_of(self, source)
+        parts = parts_of(self, source) if self.push.joins else None
         if parts is not None:
             self.store_parts(source, buf, parts)
             return

@@ -13,24 +13,33 @@ from termgraph.terms.term import AnyTerm
 
 
 class Worklist:
-    """The roots that wait. `is_stored(t)` says whether users of a term read it instead of computing it."""
+    """The roots that wait; those of an earlier `turn(t)` come first.
 
-    def __init__(self, order: Sequence[Any], leaves: Collection[Any], is_stored: Callable[[Any], bool]) -> None:
-        self.order, self.is_stored = order, is_stored
+    `is_stored(t)` says whether users of a term read it instead of computing it.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Any],
+        leaves: Collection[Any],
+        is_stored: Callable[[Any], bool],
+        turn: Callable[[Any], int],
+    ) -> None:
+        self.order, self.is_stored, self.turn = order, is_stored, turn
         self.position = {t: k for k, t in enumerate(order)}
         self.users: dict[Any, list[Any]] = {}
         for t in order:
             if t not in leaves:
                 for a in dict.fromkeys(t.args):
                     self.users.setdefault(a, []).append(t)
-        self.heap: list[tuple[bool, int]] = []
+        self.heap: list[tuple[int, int]] = []
         self.waiting: set[Any] = set()
 
-    def add(self, t: AnyTerm, early: bool = False) -> None:
-        """One more root; those that are `early` come before all others."""
+    def add(self, t: AnyTerm) -> None:
+        """One more root."""
         if t not in self.waiting:
             self.waiting.add(t)
-            heappush(self.heap, (not early, -self.position[t]))
+            heappush(self.heap, (self.turn(t), -self.position[t]))
 
     def pop(self) -> Any:
         """The next one, or None."""
