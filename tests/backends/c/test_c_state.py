@@ -269,6 +269,29 @@ def test_an_interrupted_update_changes_nothing(programs):
     assert cells[0].value == cells[1].value == 1
 
 
+def test_a_handler_that_raises_while_the_helper_begins_is_waited_for(shared_cache, kernels, monkeypatch):
+    """The thread that runs a program writes to the memory of the call: it must not go on after that."""
+    programs = kernels.Programs(kernels.PROVIDERS["ctypes"]())
+    cells = [programs.cell(np.array(0.0)), programs.cell(np.array(0.0))]
+    f, start, begin, before = two(programs, cells), threading.Thread.start, time.monotonic(), threading.enumerate()
+
+    def interrupted(thread):
+        start(thread)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f(10.0)
+    for helper in set(threading.enumerate()) - set(before):
+        helper.join(2)
+        assert not helper.is_alive()
+    assert time.monotonic() - begin < 8
+    assert cells[0].value == cells[1].value == 0
+    f(0.0)
+    assert cells[0].value == cells[1].value == 1
+
+
 # -- programs run piece by piece from Python ------------------------------------------------
 
 

@@ -323,10 +323,14 @@ class Callable:
             finally:
                 done.release()
 
-        helper = threading.Thread(target=work)
-        helper.start()
         interruption: BaseException | None = None
         shown: Steps | None = None
+        try:
+            threading.Thread(target=work).start()
+        except RuntimeError:  # there is none
+            raise
+        except BaseException as error:  # a handler's, while this waited for the thread to begin, as it will
+            status.stop, interruption = 1, error
         while not answer:
             try:
                 done.acquire(timeout=_patience)  # signal handlers run while it waits
