@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 6
+#define TG_ABI 7
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -44,6 +44,17 @@ typedef struct tg_status {
 
 typedef void (*tg_body)(void *context, int64_t begin, int64_t end, int64_t part);
 
+/* A kernel over [0, n) whose results may be longer than the caches. `context` has `size` bytes, of which the addresses
+   of buffers begin at `buffers`; a thread gets `grain` of work, of which an iteration takes `cost`. results: of each its
+   buffer, the bytes of an element, and the first element. */
+typedef struct tg_past {
+    void *context;
+    int64_t size, buffers;
+    tg_body kernel;
+    int64_t n, cost, grain, count;
+    const int64_t *results;
+} tg_past;
+
 /* Services handed over by tg_bind when a library is loaded. */
 typedef struct tg_runtime {
     int64_t abi;
@@ -66,6 +77,9 @@ typedef struct tg_runtime {
         void (*set)(int);
         int64_t before;
     } libraries[2];
+    /* Run a kernel; results that take more bytes than `cached` are written past the caches. */
+    void (*each_past)(const tg_past *past);
+    int64_t cached;
 } tg_runtime;
 
 enum { TG_MAX_PARTS = 256 };

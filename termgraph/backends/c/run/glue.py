@@ -35,8 +35,8 @@ else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
-_PARTS = ("abi.h", "pool.c", "team.c", "python.h", "cells.c", "looks.c", "glue.c", "module.c")
-_RARE = ("pool.c", "team.c")  # run for large arrays only: not worth the compiler's time
+_PARTS = ("abi.h", "pool.c", "team.c", "past.c", "python.h", "cells.c", "looks.c", "glue.c", "module.c")
+_RARE = ("pool.c", "team.c", "past.c")  # run for large arrays only: not worth the compiler's time
 _ACCEPT = {"float": 1, "int": 2}
 _HOLDS = {"b": "biufc", "i": "iufc", "u": "iufc", "f": "fc", "c": "c"}  # kinds of dtype for kinds of Python number
 
@@ -116,7 +116,7 @@ def _part(name: str) -> str:
 @functools.cache
 def load_fallback() -> Any:
     """The same in Python, over a small library that holds only the team of threads."""
-    source = "#define _GNU_SOURCE\n" + package_text("abi.h") + package_text("team.c")
+    source = "#define _GNU_SOURCE\n" + "".join(map(package_text, ("abi.h", "team.c", "past.c")))
     ctypes_glue.start(build_plain([source], "_team", libraries=("-lpthread",)))
     return ctypes_glue
 

@@ -247,7 +247,7 @@ static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, in
 }
 
 static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, take_cores, give_cores,
-                             {{NULL, NULL, 0}, {NULL, NULL, 0}}};
+                             {{NULL, NULL, 0}, {NULL, NULL, 0}}, NULL, 3 << 23};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);

@@ -10,13 +10,12 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
-from termgraph.backends.c.text import float32, random_bits
+from termgraph.backends.c.text import float32, past_caches, random_bits
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
 from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.ranges import (
-    GRAIN,
     PARTS,
     PARTS_TEXT,
     SERVICES,
@@ -24,9 +23,11 @@ from termgraph.backends.c.text.ranges import (
     gains_by_vectors,
     has_one_part,
     is_one_piece,
+    known_range,
+    runs_whole,
 )
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, settled
-from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Range, Shared, Step, general
+from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer, index_references, references
@@ -88,6 +89,7 @@ class KernelWriter:
         self.count = 0
         self.shared_values: set[Any] = set()
         self.indices: list[str] = []
+        self.in_table = self.past = False  # whether steps of a table are written; whether results may pass the caches
         self.routines = self.quiet = False  # whether there are any; whether new values are written: nothing may fail
         self.timed_parts: list[Any] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
@@ -155,12 +157,14 @@ class KernelWriter:
         q.aliased = self.aliased
         name = f"kernel{self.count}"
         cost = ZERO
+        self.in_table = True
         if isinstance(n, Kernel):
             cost = self.call(n, q)
         elif isinstance(n, Call):
             self.library(n, q)
         elif isinstance(n, Compound):
             self.compound(n, q)
+        self.in_table = False
         then = name if isinstance(n, Routine) and n.then else None
         kernel = self.equal.written[name][0] if name in self.equal.written and not then else None
         ranged = known_range(n, cost) if isinstance(n, Kernel) else None
@@ -224,7 +228,8 @@ class KernelWriter:
         elif n.parallel:
             if not n.final:
                 p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
-            self.each(name, extent, cost, p)
+            if not self.past_caches(n, name, cost, p):
+                self.each(name, extent, cost, p)
         else:
             if extent.const is not None:
                 self.equal.whole[name] = extent.const
@@ -239,6 +244,14 @@ class KernelWriter:
         cost = self.kernel_once(n, name, p.outside)
         kernel_written()
         return f"<then {name}>, {p.poly(cost)}"
+
+    def past_caches(self, n: Kernel, name: str, cost: Poly, p: Printer) -> bool:
+        """Run a kernel whose results may be long; not as a step of a table, in which buffers have no numbers."""
+        found = [] if self.quick or self.in_table else past_caches.results(n, cost, self.aliased)
+        if found:
+            p.add(past_caches.call(name, p.poly(n.node.var.extent), p.poly(cost), found, self.slots, p.poly))
+        self.past |= bool(found)
+        return bool(found)
 
     def each(self, name: str, extent: Poly, cost: Poly, p: Printer, share: int = 1) -> None:
         """Run a kernel over a range, on several threads if it is long; an iteration costs that `share` of the cost."""
@@ -482,19 +495,5 @@ class KernelWriter:
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
         parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
+        parts += f"\n\n{past_caches.TEXT.strip()}" if self.past else ""
         return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
-
-
-def runs_whole(n: Kernel) -> bool:
-    """Whether a kernel always runs over its whole range, which is a number."""
-    ranged = None if n.piecewise else known_range(n, per_iteration(n.node))
-    return ranged is not None and not ranged.grain
-
-
-def known_range(n: Kernel, cost: Poly) -> Range | None:
-    """The range of a kernel that `KernelWriter.call` runs, if it is a number and so is its cost."""
-    extent = n.node.var.extent.const
-    if extent is None or cost.const is None:
-        return None
-    alone = not n.parallel or is_one_piece(extent, cost.const)
-    return Range(extent, 0 if alone else GRAIN // (cost.const + 1) + 1, n.parallel and not n.final)

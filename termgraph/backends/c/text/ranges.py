@@ -1,6 +1,6 @@
 """Running a kernel over its range: the C functions that do, and what is known of it beforehand.
 
-Long ranges are dealt out to threads. May import the prelude.
+Long ranges are dealt out to threads. May import the prelude and lowering.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.text.prelude import VECTOR, VECTOR_2, VECTOR_HELPERS
+from termgraph.backends.c.text.shared_kernels import Range
 from termgraph.lower.lengths.index import Poly
+from termgraph.lower.loops.tree import Kernel
+from termgraph.lower.schedule.cost import per_iteration
 
 PARTS = 64  # a large reduction has at most that many partial results, whatever the number of threads
 GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
@@ -32,6 +35,21 @@ def gains_by_vectors(lines: Sequence[str]) -> bool:
     Folds over lanes are left out: they take the compiler as long as all the rest.
     """
     return any(VECTOR_CALL.search(line) for line in lines) and not any("_lane" in line for line in lines)
+
+
+def runs_whole(n: Kernel) -> bool:
+    """Whether a kernel always runs over its whole range, which is a number."""
+    ranged = None if n.piecewise else known_range(n, per_iteration(n.node))
+    return ranged is not None and not ranged.grain
+
+
+def known_range(n: Kernel, cost: Poly) -> Range | None:
+    """The range of a kernel that `KernelWriter.call` runs, if it is a number and so is its cost."""
+    extent = n.node.var.extent.const
+    if extent is None or cost.const is None:
+        return None
+    alone = not n.parallel or is_one_piece(extent, cost.const)
+    return Range(extent, 0 if alone else GRAIN // (cost.const + 1) + 1, n.parallel and not n.final)
 
 
 # Calls with a vector version, those in helpers of the prelude included.

@@ -17,7 +17,7 @@ from termgraph.backends.c.text.shared_lengths import FLOATS_TEXT, Function, numb
 ROWS = 8  # of the table in one line of text
 MANY_STEPS = 8  # kernels and products from which a program is a table
 IDENTIFIER = pattern(r"[A-Za-z_]\w*")
-CALLED = pattern(r"\btg_(each|all)\(c, (\w+), ")
+CALLED = pattern(r"\btg_(each|each_past|all)\(c, (\w+), ")
 THEN = pattern(r"<then (\w+)>")  # a kernel that a routine runs, and its row
 STEPS = pattern(r"<steps (\d+) (\d+)>")
 ROUTINE = pattern(r"^.*\btg_(?:conv|pool)_\w+\(.*$", re.MULTILINE)  # calls in which lengths are written out
