@@ -25,12 +25,12 @@ TEXT = f"""
 /* As tg_each, where results that are longer than the caches are written past them. Behind their count an array: of each
    its buffer, the bytes of an element, the first element. */
 #define tg_each_past(at, kernel, n, cost, count, ...) \\
-    ({{ \\
+    ((n) < {CACHED // 64} ? tg_each(at, kernel, n, cost) : ({{ /* at most 64 bytes an iteration */ \\
         tg_context *const tg_of = at; \\
         tg_rt->each_past(&(const tg_past){{tg_of, sizeof *tg_of, __builtin_offsetof(tg_context, buf), \\
                                           kernel, n, cost, {GRAIN}, count, __VA_ARGS__}}); \\
         (int)tg_of->st->code; \\
-    }})
+    }}))
 """
 
 
