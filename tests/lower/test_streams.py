@@ -9,7 +9,7 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops.phases import phases
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.scopes import Scope
-from termgraph.lower.loops.tree import Kernel
+from termgraph.lower.loops.tree import Call, Kernel
 from termgraph.lower.lowering import lower
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.expand import expand
@@ -90,6 +90,18 @@ def test_of_a_chain_of_sums_only_the_last_is_stored():
 def test_small_arrays_are_computed_again():
     p, q, r, s = small
     assert not found(small, p + q + r + s, 6)
+
+
+def test_a_product_that_is_added_to_zeros_is_written_at_once():
+    """Gradients of weights that the steps of a loop share begin so; their memory is free until the product is made."""
+    w, a, b = (T.dmatrix(name) for name in "wab")
+    total = T.alloc(np.float64(0), w.shape[0], w.shape[1]) + a @ b
+    (call,) = lowered([w, a, b], [total]).nodes
+    assert isinstance(call, Call) and call.options["beta"] == 0 and "alpha" not in call.options
+    f, x, y = tg.function([w, a, b], total), np.arange(6.0).reshape(2, 3), np.ones((3, 4))
+    np.testing.assert_array_equal(f(np.ones((2, 4)), x, y), x @ y)
+    with pytest.raises(ValueError):
+        f(np.ones((3, 4)), x, y)
 
 
 def settled(layers):

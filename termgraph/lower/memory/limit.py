@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Repeat, Routine
 from termgraph.lower.memory.arena import Held, arena
 from termgraph.lower.memory.overwritten import Over, ends_there, joined, may_be
 from termgraph.lower.memory.plan import INSIDE, LINE, Life, Rooms, lives_of, loads, writes
@@ -100,10 +100,12 @@ class Statements:
         return all(each == self.fillers[b] * (len(each) // len(self.fillers[b])) for b, each in found.items())
 
     def _made(self, n: Node, number: int) -> Statement:
-        filled = tuple(dict.fromkeys([b for b in writes(n) if b.kind not in INSIDE]))
+        own = {*n.bufs, *[r[0] for r in n.rooms]} if isinstance(n, Repeat) else None  # not what lies in rows of these
+        written = [b for b in writes(n) if b.kind not in INSIDE and (own is None or b in own)]
+        filled = tuple(dict.fromkeys(written))
         reads = tuple(dict.fromkeys([b for b, _ in loads(n) if b in self.temps]))
-        plain = isinstance(n, (Call, Routine)) or (isinstance(n, Kernel) and not isinstance(n.node, Reduce))
-        again = plain and not getattr(n, "final", False) and all(b in self.temps for b in filled)
+        plain = isinstance(n, (Call, Routine, Repeat)) or (isinstance(n, Kernel) and not isinstance(n.node, Reduce))
+        again = plain and not getattr(n, "final", False) and all(b in self.temps or b in self.inside for b in filled)
         kept = tuple([b for b in filled if b in self.temps or b in self.hosts or b in self.inside])
         return Statement(n, number, reads, kept, again)
 

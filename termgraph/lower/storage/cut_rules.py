@@ -30,7 +30,11 @@ Operand = tuple[Buf, Poly, tuple[Poly, ...]]  # where it begins, and its strides
 # ---------------------------------------------------------------------- products of matrices
 @cut_rule("dot", "matmul")
 def _product(s: Storage, t: AnyTerm, buf: Buf) -> None:
-    a, b = t.args
+    _multiply(s, t, buf, *t.args)
+
+
+def _multiply(s: Storage, t: AnyTerm, buf: Buf, a: AnyTerm, b: AnyTerm) -> None:
+    """The call that makes t, the product of a and b."""
     batch = s.lengths[t][: max(a.type.ndim, b.type.ndim, 2) - 2]
     outer = [Var(k, n) for k, n in enumerate(batch)]
     left, right = _operand(s, a, outer, a.type.ndim), _operand(s, b, outer, b.type.ndim)
@@ -57,12 +61,17 @@ def _stored_as(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 @cut_rule("gemm")
 def _added_product(s: Storage, t: AnyTerm, buf: Buf) -> None:
-    """c + alpha * a @ b: c goes to the result first."""
+    """c + alpha * a @ b: c goes to the result first, unless it is nothing but zeros, as gradients of loops begin."""
     c, a, b, alpha = t.args
-    left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
     index, vars = nest(s.lengths[t])
-    s.add(Store(buf, buf.offset(index), s.push.at(c, s.push.read_at(c, index)), vars))
-    options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": s.push.at(alpha, ())}
+    start: Any = s.push.at(c, s.push.read_at(c, index))
+    factor: Any = s.push.at(alpha, ())
+    if start.op is CONST and start.scalar == 0 and factor.op is CONST and factor.scalar == 1:
+        _multiply(s, t, buf, a, b)
+        return
+    left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
+    s.add(Store(buf, buf.offset(index), start, vars))
+    options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": factor}
     sizes = (s.lengths[a][0], s.lengths[b][1], s.lengths[a][1])
     s.add(Call("gemm", buf, [left, right], sizes, 1, options=options))
 
