@@ -25,6 +25,7 @@ from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.assume import required
 
 if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
@@ -101,6 +102,8 @@ def polyfit(
         raise ValueError(f"polyfit takes places in a vector, values in a vector or matrix, got {x.type} and {y.type}")
     if isinstance(deg, bool) or not isinstance(deg, (int, np.integer)) or deg < 0:
         raise ValueError(f"polyfit: deg must be an integer of at least 0, got {deg!r}")
+    if not isinstance(full, (int, np.bool_)):
+        raise TypeError(f"polyfit: full must be True or False, got {full}; weights are given as w=")
     powers = vander(x, int(deg) + 1)
     if w is not None:
         w = as_tensor(w)
@@ -109,11 +112,12 @@ def polyfit(
     each = norms if y.ndim == 1 else dimshuffle(norms, 0, "x")
     if full:
         if rcond is None:
-            rcond = length(x, 0) * finfo(x.dtype).eps
-            if not isinstance(rcond, float):
+            n = length(x, 0)
+            if not isinstance(n, int):
                 raise ValueError(
                     f"polyfit: full=True needs rcond= or a known number of points, got {x} of type {x.type}"
                 )
+            rcond = n * float(finfo(x.dtype).eps)
         found, *rest = lstsq(powers / norms, y, rcond)
         return [found / each, *rest, as_tensor(rcond)]
     found = dot(pinv(powers / norms, rcond), y) / each
@@ -125,14 +129,15 @@ def _covariance(powers: Any, y: Any, found: Any, norms: Any, cov: bool | str) ->
     columns = powers / norms
     base = inv(dot(ew.conj(columns.T), columns)) / outer(norms, norms)
     n, free = length(powers, 0), powers.type.shape[1]
+    told = f"polyfit: the covariance of {free} coefficients needs more than {free} points; cov='unscaled' does not"
     if cov != "unscaled" and isinstance(n, int) and n <= free:
-        raise ValueError(
-            f"polyfit: the covariance of {free} coefficients needs more than {n} points; cov='unscaled' does not"
-        )
+        raise ValueError(told)
     base = base if y.ndim == 1 else dimshuffle(base, 0, 1, "x")
     if cov == "unscaled":
         return base
     off = y - dot(powers, found)
+    if not isinstance(n, int):
+        n = required(n, ew.gt(n, free), message=told)
     return base * (sum_over(ew.real(off * ew.conj(off)), 0) / (n - free))
 
 

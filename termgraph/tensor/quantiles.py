@@ -118,6 +118,9 @@ def _by_weights(
     rows = _rows(a, axes)
     order = argsort(rows, -1)
     ordered, heavy = [take_along_axis(v, order, -1) for v in (rows, _rows(_each_weight(a, weights, axis), axes))]
+    whole = sum_over(heavy, -1, keepdims=True)
+    told = "quantile: weights must be finite, and not all zero"
+    heavy = required(heavy, ew.logical_and(ew.gt(whole, 0), ew.lt(whole, np.inf)), message=told)
     if skip:
         heavy = ew.switch(ew.isnan(ordered), 0.0, heavy)
     reached = cumsum(heavy, -1)

@@ -141,6 +141,10 @@ def test_weights_of_quantiles_that_are_refused():
         T.quantile(a, 0.5, method=method, weights=a[0])
     with pytest.raises(ValueError, match="weights must not be negative"):
         T.quantile(a, 0.5, method=method, weights=-a).eval()
+    for name in ("quantile", "nanquantile"):
+        for weights in ([[1, 2, 3], [0, 0, 0]], [[1, 2, 3], [1, np.inf, 1]]):
+            with pytest.raises(ValueError, match="weights must be finite, and not all zero"):
+                getattr(T, name)(a, 0.5, 1, method, weights=weights).eval()
     tg.verify_grad(lambda x: T.quantile(x, 0.4, 1, method, weights=a + 1), [np.cos(a)], rng=np.random.RandomState(1))
 
 

@@ -259,10 +259,17 @@ def test_polynomials():
         full = T.polyfit(C(x), C(y), 2, rcond, full=True, w=C(abs(w)))
         for ours, numpys in zip(full, np.polyfit(x, y, 2, rcond, full=True, w=abs(w)), strict=True):
             np.testing.assert_allclose(ours.eval(), numpys)
+    narrow = T.polyfit(C(x.astype("float32")), C(y), 2, full=True)
+    for ours, numpys in zip(narrow, np.polyfit(x.astype("float32"), y, 2, full=True), strict=True):
+        np.testing.assert_allclose(ours.eval(), numpys, rtol=1e-4)
     with pytest.raises(ValueError, match="full=True needs rcond= or a known number of points"):
         T.polyfit(unknown, C(y), 2, full=True)
+    with pytest.raises(TypeError, match="full must be True or False, got w; weights are given as w="):
+        T.polyfit(x, y, 2, None, T.dvector("w"))
     with pytest.raises(ValueError, match="the covariance of 3 coefficients needs more than 3 points"):
         T.polyfit(x[:3], y[:3], 2, cov=True)
+    with pytest.raises(ValueError, match="the covariance of 3 coefficients needs more than 3 points"):
+        T.polyfit(unknown, p[:3], 2, cov=True)[1].eval({unknown: x[:3]})
     for m in (0, 1, 2, 7):
         same(T.polyder(C(p), m), np.polyder(p, m))
         same(T.polyint(C(p), m), np.polyint(p, m))
