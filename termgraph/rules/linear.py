@@ -280,8 +280,11 @@ def _by_operands(x: AnyTerm, y: AnyTerm) -> bool | None:
     """Whether nested minima of `x` and nested maxima of `y` have an operand in common. None if other terms may bound
     one of the two. Most terms are neither of these: then nothing is walked.
     """
-    above = _reached(x, ew.minimum) if x.op.family in _HELD else (x,)
-    below = _reached(y, ew.maximum) if y.op.family in _TOWERING else (y,)
+    held, towering = x.op.family in _HELD, y.op.family in _TOWERING
+    if not (held or towering):
+        return x is y
+    above = _reached(x, ew.minimum) if held else (x,)
+    below = _reached(y, ew.maximum) if towering else (y,)
     if above is None or below is None:
         return None
     return not {*map(id, above)}.isdisjoint(map(id, below))

@@ -104,7 +104,10 @@ class TermFact(Goal):
         if not (family in self.rules or self.excluded_by or family is CONST or family is assume):
             type_ = term.type  # nothing but this can tell
             return type_.__class__ is TensorType and self.by_kind.get(type_.kind) is False
-        return _derive(self, term, lambda f, t: _derive(f, t, _no_answer)) is False
+        found = _direct(self, term, _at_sight)
+        if found is None and self.excluded_by:
+            return any(_at_sight(f, term) is True for f in self.excluded_by)
+        return found is False
 
     def holds(self, mode: str, inputs: tuple[Any, ...], assume: frozenset[str]) -> bool:
         """Proved, or taken on trust and not refuted."""
@@ -116,6 +119,11 @@ class TermFact(Goal):
 
 def _no_answer(f: TermFact, t: AnyTerm) -> None:
     return None
+
+
+def _at_sight(f: TermFact, t: AnyTerm) -> bool | None:
+    """What the term itself tells, without a look at what its operands are known to be."""
+    return _direct(f, t, _no_answer)
 
 
 class _Provable:
@@ -327,20 +335,25 @@ def _work_out(fact: TermFact, term: AnyTerm) -> bool | None:
 
 
 def _derive(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    found = _direct(f, t, ask)
+    return _implied(f, t, ask) if found is None else found
+
+
+def _direct(f: TermFact, t: Any, ask: Ask) -> bool | None:
+    """What follows from the term's type, its value and its operands, without other facts about the same term."""
     type_ = t.type
     if not isinstance(type_, TensorType):
         return None
     kind = type_.kind
     if kind in f.by_kind:
         return f.by_kind[kind]
-    if t.op is CONST:
-        return _of_constant(f, t.value)
     family = t.op.family
+    if family is CONST:
+        return _of_constant(f, t.value)
     if family is assume:
         found = _declared(f, t)
-        return (_implied(f, t, ask) or ask(f, t.args[0])) if found is None else found
-    found = f.rules.get(family, _unruled)(t, ask)
-    return _implied(f, t, ask) if found is None else found
+        return ask(f, t.args[0]) if found is None else found
+    return f.rules.get(family, _unruled)(t, ask)
 
 
 def _of_constant(f: TermFact, value: np.ndarray) -> bool | None:
