@@ -41,6 +41,15 @@ def test_what_rounding_moves():
     assert moved(T.maximum(a, b)) == 0 == moved(T.argmax(b)) == moved(T.floor(a))
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinite_values_and_conditions_that_just_hold():
+    a = T.dvector("a")
+    given = {a.term: np.array([1.0, 1000.0])}
+    assert 0 < rounding(T.exp(a).term, given, np.array([np.e, np.inf])) < 1e-15
+    equal = tg.Assert("equal")(a, T.all(T.eq(T.sin(a), np.sin([1.0, 1000.0]))))
+    assert rounding(equal.term, given, given[a.term]) == 0
+
+
 @pytest.mark.parametrize("off", [1e-3, 1e-6])
 def test_a_wrong_result_is_still_seen(monkeypatch, rng, off):
     f = tg.function([x, z], bound(), mode=checked.DebugMode(linker="py"))
