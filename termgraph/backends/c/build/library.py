@@ -1,6 +1,6 @@
 """From C text to a loaded library: cache, compiling if needed, loading, binding of run-time services.
 
-May touch: the cache directory, subprocesses, shared libraries. `build_library` is all that a code generator needs.
+May touch: the cache directory, subprocesses, shared libraries. Code generators call `program_library.build_library`.
 """
 
 from __future__ import annotations
