@@ -22,6 +22,7 @@ _linear = lazy("termgraph.rules.linear")
 
 OUTSIDE = "index {0} is out of bounds for axis 0 with size {1}"
 NEGATIVE = "bincount: values must not be negative, got {0} at position {1}"
+NOT_AS_SAID = "bincount: values are said to be from 0 to minlength - 1, got {0} at position {1}"
 
 
 def _lengths(ndim: int) -> tuple[str, ...]:
@@ -55,7 +56,8 @@ def _kept_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
 def _bincount(t: AnyTerm) -> Spec | None:
     if t.args[0].type.dtype in ("bool", "uint64"):
         return None
-    return Spec("bincount", (), (("d0",), (), *[("d0",) for _ in t.args[2:]]), (("bins",),), None, NEGATIVE)
+    failure = NOT_AS_SAID if _linear.are_places(t.args[0], t.args[1]) else NEGATIVE
+    return Spec("bincount", (), (("d0",), (), *[("d0",) for _ in t.args[2:]]), (("bins",),), None, failure)
 
 
 def _bins(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:

@@ -13,6 +13,7 @@ from termgraph.backends.c.text import counted
 from termgraph.terms.errors import ShapeError
 
 C, PY = tg.Mode(linker="c"), tg.Mode(linker="py")
+LINKER = "c"  # of modes that are given by name
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 DTYPES = ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"]
 DTYPES += ["complex64", "complex128"]
@@ -237,3 +238,13 @@ def test_numbers_that_may_be_too_large_still_say_how_many_are_counted():
     g = tg.function([k], T.bincount(T.clip(k, 0, 5), minlength=5))
     for values in ([], [1, 2], [5], [9, -9]):
         same(f(np.array(values, int)), g(np.array(values, int)))
+
+
+def test_a_number_that_is_not_as_small_as_was_said_is_told():
+    n = T.lscalar("n")
+    computed = T.assume(T.sort(k) * 3 - 2, between=(0, n))
+    f = tg.function([k, n], T.bincount(computed, minlength=n), mode="FAST_COMPILE")
+    same(f(np.array([1, 2]), 5), np.array([0, 1, 0, 0, 1]))
+    for values, wrong in (([3, 1, 2, 4], "got 7 at position 2"), ([0, 4], "got -2 at position 0")):
+        with pytest.raises(ValueError, match=f"said to be from 0 to minlength - 1, {wrong}"):
+            f(np.array(values), 5)

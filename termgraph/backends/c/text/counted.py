@@ -86,7 +86,8 @@ TEXTS = {
     ),
     "tg_bincount": """
 /* How often each number below `bins` occurs, or the sum of its weights if there are any. Nonzero: a number is
-   negative, the least of them is at the first of its places. */
+   negative, the least of them is at the first of its places; or what is said of the numbers is wrong, and there is the
+   first that is too large. */
 static int tg_bincount_$N(const $T *x, int64_t by, int64_t n, const double *weights, int64_t apart, int64_t bins,
                           int64_t *counts, double *sums, int64_t *least, int64_t *at)
 {
@@ -100,7 +101,9 @@ static int tg_bincount_$N(const $T *x, int64_t by, int64_t n, const double *weig
     }
     if (i == n) return 0;
     *least = x[*at = 0];
+    const int64_t first = i;
     for (i = 1; i < n; i++) if (x[i * by] < *least) *least = x[i * by], *at = i;
+    if (*least >= 0) *least = x[(*at = first) * by];
     return 1;
 }
 """,
