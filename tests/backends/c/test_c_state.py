@@ -269,7 +269,8 @@ def test_an_interrupted_update_changes_nothing(programs):
     assert cells[0].value == cells[1].value == 1
 
 
-def test_a_handler_that_raises_while_the_helper_begins_is_waited_for(shared_cache, kernels, monkeypatch):
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, RuntimeError])
+def test_a_handler_that_raises_while_the_helper_begins_is_waited_for(shared_cache, kernels, monkeypatch, raised):
     """The thread that runs a program writes to the memory of the call: it must not go on after that."""
     programs = kernels.Programs(kernels.PROVIDERS["ctypes"]())
     cells = [programs.cell(np.array(0.0)), programs.cell(np.array(0.0))]
@@ -277,11 +278,11 @@ def test_a_handler_that_raises_while_the_helper_begins_is_waited_for(shared_cach
 
     def interrupted(thread):
         start(thread)
-        raise KeyboardInterrupt
+        raise raised
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(raised):
             f(10.0)
     for helper in set(threading.enumerate()) - set(before):
         helper.join(2)

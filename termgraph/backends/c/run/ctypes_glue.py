@@ -327,10 +327,10 @@ class Callable:
         shown: Steps | None = None
         try:
             threading.Thread(target=work).start()
-        except RuntimeError:  # there is none
-            raise
-        except BaseException as error:  # a handler's, while this waited for the thread to begin, as it will
-            status.stop, interruption = 1, error
+        except BaseException as error:
+            if isinstance(error, RuntimeError) and "new thread" in str(error):  # "can't start", "can't create"
+                raise
+            status.stop, interruption = 1, error  # a handler's, while this waited for the thread to begin, as it will
         while not answer:
             try:
                 done.acquire(timeout=_patience)  # signal handlers run while it waits
