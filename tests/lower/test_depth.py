@@ -215,6 +215,27 @@ def test_rows_are_joined_without_asking_the_whole_program_each_time(monkeypatch)
     assert c - b <= 2.2 * (b - a), (a, b, c)
 
 
+def test_loops_that_many_statements_need_are_looked_at_once(monkeypatch):
+    """Each update waits for the norm of all gradients, and so for a loop of each layer: no work for each pair."""
+
+    def looked(layers):
+        x = h = T.tensor("x", dtype="float32", shape=(16, 32))
+        weights = [tg.shared(np.zeros(32, "float32")) for _ in range(layers)]
+        for b in weights:
+            h = T.maximum(h @ np.ones((32, 32), "float32") + b, 0)
+        rule = tg.optim.chain(tg.optim.clip_by_global_norm(1.0), tg.optim.adamw(1e-3))
+        f = tg.function([x], [], updates=rule((h * h).mean(), weights), mode=tg.Mode(linker="c"))
+        count = [0]
+        with monkeypatch.context() as m:
+            real = rows._nests
+            m.setattr(rows, "_nests", lambda *a: count.__setitem__(0, count[0] + 1) or real(*a))
+            f.stage("schedule")
+        return count[0]
+
+    a, b, c = (looked(n) for n in (4, 8, 16))
+    assert 0 < c - b <= 2.2 * (b - a), (a, b, c)
+
+
 def test_what_reads_and_writes_a_buffer_is_known_of_each_statement():
     made = lowered(2)
     uses = memory.Uses(made.nodes)

@@ -92,6 +92,31 @@ def test_small_arrays_are_computed_again():
     assert not found(small, p + q + r + s, 6)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "axis", "stored"), [(40, 50, 0, True), (12, 32, 0, True), (3, 50, 0, False), (4, 8, 0, False)]
+)
+def test_sums_that_a_norm_and_a_later_loop_ask_for_are_stored(rows, columns, axis, stored):
+    """As gradients of biases are, which are clipped by the norm of all: the update waits for the norm."""
+    x = T.tensor("x", dtype="float64", shape=(rows, columns))
+    sums = x.sum(axis=axis)
+    made = lowered([x], [sums / (sums * sums).sum()])
+    assert any(b.shape == made.statements.outputs[0].shape for b in made.statements.temps) == stored
+    value = np.random.default_rng(1).standard_normal((rows, columns))
+    expected = value.sum(axis=axis)
+    np.testing.assert_allclose(tg.function([x], sums / (sums * sums).sum())(value), expected / (expected**2).sum())
+
+
+@pytest.mark.parametrize(("rows", "stored"), [(2, False), (4, True)])
+def test_sums_of_two_and_three_are_made_again(rows, stored):
+    """However many loops ask for them: an array more, and results rounded in another order, for an addition."""
+    x = T.tensor("x", dtype="float64", shape=(rows, 90))
+    sums = y = x.sum(axis=0)
+    for _ in range(5):
+        y = sums / (y * y).sum()
+    made = lowered([x], [y])
+    assert any(b.shape == made.statements.outputs[0].shape for b in made.statements.temps) == stored
+
+
 def test_a_product_that_is_added_to_zeros_is_written_at_once():
     """Gradients of weights that the steps of a loop share begin so; their memory is free until the product is made."""
     w, a, b = (T.dmatrix(name) for name in "wab")

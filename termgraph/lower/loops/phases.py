@@ -4,6 +4,7 @@ in phases, as early as they can, or with later ones that read the same arrays.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,14 +47,19 @@ def join_later_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[
     """
     awaited = {y for found in before.values() for y in found}
     read = {x: _read(x) for x in statements if _is_plain(x) and x not in awaited}
-    readers: dict[Any, list[Any]] = {}
+    runs: dict[Any, Counter[float]] = {}  # phases of those that read an array: few, while readers may be many
     for x, mine in read.items():
         for b in mine:
-            readers.setdefault((b, x.vars[0]), []).append(x)
+            runs.setdefault((b, x.vars[0]), Counter())[phase[x]] += 1
     for x, mine in read.items():
-        later = [phase[y] for b in mine for y in readers[b, x.vars[0]] if phase[y] > phase[x]]
-        if later:
-            phase[x] = min(later)
+        now = phase[x]
+        here = [runs[b, x.vars[0]] for b in mine]
+        later = min([p for found in here for p, n in found.items() if n and p > now], default=now)
+        if later > now:
+            phase[x] = later
+            for found in here:
+                found[now] -= 1
+                found[later] += 1
 
 
 def reads_kept(statements: Sequence[Any]) -> set[Buf]:

@@ -172,7 +172,19 @@ class Planner:
             for f in self.needs(x)
             if not isinstance(f, Buf) and self.s.free(f) <= scope.bound and not scope.knows(f)
         }
+        if scope.parent is not None and any(map(self.s.free, found)):
+            self._drop_parts_of_known(found, statements, scope)
         return sorted(found, key=self.s.fold_order.__getitem__)
+
+    def _drop_parts_of_known(self, found: dict[Any, None], statements: Sequence[Any], scope: Scope) -> None:
+        """Without folds that only a fold needs which is computed already, in another loop over the same variable."""
+        known = {f for x in statements for f in self.needs(x) if not isinstance(f, Buf) and f not in found}
+        parts = {f for g in known if g in scope for f in self.s.needs(g.args[0]) if f in found}
+        if parts:
+            roots = [t for x in statements for t in _computed(x)]
+            parts.difference_update(scalars(roots, lambda t: t in known and t in scope))
+        for f in parts:
+            del found[f]
 
     def groups(self, statements: list[Any], scope: Scope) -> list[Group]:
         """Statements and folds of one depth by phase, then by loop variable: one loop per group."""
@@ -394,6 +406,15 @@ class Planner:
             self.leaf(x, lanes)
         inner.known.update(group.folds)
         return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
+
+
+def _computed(x: Any) -> list[Any]:
+    """The scalars that a statement is made of."""
+    if isinstance(x, Compound):
+        return [x.condition] if isinstance(x, Choice) else []
+    if isinstance(x, Call):
+        return [x.options["alpha"]] if "alpha" in x.options else []
+    return [x.value, *(index_values(x.offset) if isinstance(x, Store) else ())]
 
 
 def _never_runs(x: object) -> bool:

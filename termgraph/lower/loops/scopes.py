@@ -36,6 +36,13 @@ class Scope:
             scope = scope.parent
         return False
 
+    def __contains__(self, t: AnyTerm) -> bool:
+        """The same, and nothing is read back for having asked."""
+        scope: Scope | None = self
+        while scope is not None and t not in scope.known and t not in scope.stored:
+            scope = scope.parent
+        return scope is not None
+
     def home(self, free: frozenset[Var]) -> Scope:
         """The outermost scope in which all the variables are bound."""
         scope = self
@@ -60,6 +67,9 @@ class Plans(Protocol):
 
     def placeable(self, statements: Sequence[Any], scope: Scope) -> list[Any]:
         """Folds whose outer variables are all bound here, and that are not computed yet."""
+
+    def votes(self, var: Var, folds: list[Any]) -> int:
+        """Loads that run along memory with the outer variable against those that do so with the inner one."""
 
     def waits_for(self, x: object, folds: Collection[Any], writers: Mapping[Buf, list[Any]], scope: Scope) -> list[Any]:
         """The folds that a fold or statement needs, and the statements that write what it reads."""

@@ -8,7 +8,7 @@ computed once, and the two loops become one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from termgraph.lower.storage.policy import Store
 from termgraph.terms.op import CONST
 from termgraph.terms.term import AnyTerm
 
-Loop: TypeAlias = tuple[Any, bool, set[Buf]]  # a fold or statement, whether it is a nest, and what is read in it
+Loop: TypeAlias = tuple[Any, bool, frozenset[Buf]]  # a fold or statement, whether it is a nest, and what is read in it
 
 
 def computed_where_needed(planner: Plans, statements: Sequence[Any], top: Scope, whole: bool) -> list[Any]:
@@ -56,6 +56,9 @@ class _Joining:
         self.phase: dict[Any, int] = {}
         self.by_phase: list[list[Any]] = []
         self.folds: dict[Any, list[Any]] = {}
+        self.loops: dict[Any, Loop] = {}  # of folds: many statements need the same
+        self.nests: dict[Store, bool] = {}
+        self.columns: dict[Store, bool] = {}
         for x in statements:
             self._count(self._folds(x), 1)
 
@@ -94,13 +97,16 @@ class _Joining:
             near = [w for w in near if w.buf in self.late and not w.kept]
         if not near:
             return
-        loops = self._loops_reading(x)
-        waits: list[list[tuple[int, int]]] = []  # of each loop, once there is a trial
+        loops = self._loops_reading(x, near)
+        waits: dict[Any, list[tuple[int, int]]] = {}  # of each loop, once there is a trial
         for together in [near, *([[w] for w in near] if len(near) > 1 else [])]:
-            if not self._are_alike(together, loops):
+            here = loops[together[0].buf] if len(together) == 1 else _each_once(loops)
+            if not self._are_alike(together, here):
                 continue
-            waits = waits or [self._waits(y, x) for y, _, _ in loops]
-            if self._come_later(together, loops, waits):
+            for y, _, _ in here:
+                if y not in waits:
+                    waits[y] = self._waits(y, x)
+            if self._come_later(together, here, waits):
                 continue
             new = x
             for w in together:
@@ -125,23 +131,47 @@ class _Joining:
                 waiting += self.planner.s.needs(d.args[0])
         return [x for x in self.statements if not (isinstance(x, Store) and x.buf in unread)]
 
-    def _loops_reading(self, x: Store) -> list[Loop]:
-        """The loops that a statement needs: which they are, whether they are nests, and what is read in each."""
-        loops: list[Loop] = []
-        for y, value in [*[(f, f.args[0]) for f in self._folds(x)], (x, x.value)]:
-            read = {b for t in self._below(y, value) if (b := _buf(t)) is not None}
-            loops.append((y, _nests(self.planner.s, y, value), read))
-        return loops
+    def _loops_reading(self, x: Store, ws: Sequence[Store]) -> dict[Buf, list[Loop]]:
+        """The loops that a statement needs, by what the ws store and they read."""
+        found: dict[Buf, list[Loop]] = {w.buf: [] for w in ws}
+        for y in [*self._folds(x), x]:
+            loop = self.loops.get(y) or self._loop(y, x.value if y is x else y.args[0])
+            if y is not x:
+                self.loops[y] = loop
+            for b in loop[2] & found.keys():
+                found[b].append(loop)
+        return found
+
+    def _loop(self, y: Any, value: AnyTerm) -> Loop:
+        """What has a loop, whether that is a nest, and what is read in it."""
+        read = frozenset(b for t in self._below(y, value) if (b := _buf(t)) is not None)
+        return y, _nests(self.planner.s, y, value), read
+
+    def _is_nest(self, w: Store) -> bool:
+        found = self.nests.get(w)
+        if found is None:
+            found = self.nests[w] = _nests(self.planner.s, w, w.value)
+        return found
 
     def _are_alike(self, ws: Sequence[Store], loops: Sequence[Loop]) -> bool:
         """Whether loops that would compute what the ws store are as deep as theirs: most trials end here."""
-        nest = {w.buf: _nests(self.planner.s, w, w.value) for w in ws}
+        nest = {w.buf: self._is_nest(w) for w in ws}
         for y, is_nest, read in loops:
             here = [w for w in ws if w.buf in read]
             deep = is_nest or any(nest[w.buf] for w in here)
             if any(_var(y) is not w.vars[0] or nest[w.buf] != deep for w in here):
                 return False
+            if not isinstance(y, Store) and any(nest[w.buf] and self._adds_up_columns(w) for w in here):
+                return False
         return True
+
+    def _adds_up_columns(self, w: Store) -> bool:
+        """Whether w is stored by a loop that takes whole vectors of its variable, which a fold's loop does not."""
+        found = self.columns.get(w)
+        if found is None:
+            folds = [f for f in self.planner.needs(w) if not isinstance(f, Buf) and w.vars[0] in self.planner.s.free(f)]
+            found = self.columns[w] = self.planner.votes(w.vars[0], folds) > 0
+        return found
 
     def _waits(self, y: Any, x: Store) -> list[tuple[int, int]]:
         """What the loop of a fold or statement waits for that runs no later than `x` does, and when it runs.
@@ -152,15 +182,15 @@ class _Joining:
         return [(phase, id(z)) for z in self._before(y) if (phase := self._phase(z)) <= latest]
 
     def _come_later(
-        self, ws: Sequence[Store], loops: Sequence[Loop], waits: Sequence[Sequence[tuple[int, int]]]
+        self, ws: Sequence[Store], loops: Sequence[Loop], waits: Mapping[Any, Sequence[tuple[int, int]]]
     ) -> bool:
         """Whether a loop that would compute what the ws store waits for something else no earlier than these."""
         made = {id(w) for w in ws}
-        for (_, _, read), waited in zip(loops, waits):
+        for y, _, read in loops:
             here = [self._phase(w) for w in ws if w.buf in read]
             if here:
                 first = min(here)
-                if any(phase >= first and z not in made for phase, z in waited):
+                if any(phase >= first and z not in made for phase, z in waits[y]):
                     return True
         return False
 
@@ -191,7 +221,7 @@ class _Joining:
             pairs += [(y, w) for y in [*folds, *([new] if w.value in own else [])]]
         for y, w in pairs:
             value = y.value if isinstance(y, Store) else y.args[0]
-            if _var(y) is not w.vars[0] or _nests(s, y, value) != _nests(s, w, w.value):
+            if _var(y) is not w.vars[0] or _nests(s, y, value) != self._is_nest(w):
                 return False
         trial: dict[Any, int] = {}
         return all(self._phase(y, old, new, trial) == self._phase(w, old, new, trial) for y, w in pairs)
@@ -235,6 +265,10 @@ class _Joining:
     def _before(self, y: Any) -> list[Any]:
         """What a fold or statement waits for."""
         return self.planner.waits_for(y, self.users, self.writers, self.top)
+
+
+def _each_once(loops: Mapping[Buf, Sequence[Loop]]) -> list[Loop]:
+    return list({found[0]: found for some in loops.values() for found in some}.values())
 
 
 def _one_for_each(x: Any) -> bool:

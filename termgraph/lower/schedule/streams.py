@@ -19,6 +19,7 @@ from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.terms.term import AnyTerm
 
 FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
+SUMMED = 4  # elements: a sum of fewer costs less to compute again than to read
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
 Users = dict[Any, frozenset[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
 
@@ -50,8 +51,11 @@ def streams(storage: Storage) -> list[Any]:
         if t in found:
             reads[s] = frozenset((s,))
             continue
-        free = known.free(s)
-        loads = sum(free <= known.free(x) for x in reads[s])  # what is broadcast is small
+        if t.op.kind == "reduce":
+            loads = _folded(storage, t)
+        else:
+            free = known.free(s)
+            loads = sum(free <= known.free(x) for x in reads[s])  # what is broadcast is small
         if len(users[s]) * (loads - 1) > loads + 1:
             found[t] = None
             reads[s] = frozenset((s,))
@@ -90,15 +94,25 @@ def _loops(folds: list[Any], statements: list[Any]) -> Iterator[tuple[Any, Any, 
 
 
 def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
-    """Whether a scalar is an element of an elementwise result that has no storage and is not small."""
+    """Whether a scalar is an element of an elementwise result or of folds that has no storage and is not small."""
     found = storage.push.origin.get(s)
-    if found is None or s.op.family is LOAD or s.op.kind != "elementwise":
+    if found is None or s.op.family is LOAD or not (s.op.kind == "elementwise" or s.op.family is FOLD):
         return False
     t = found[0]
-    if t in storage.cuts or t in storage.targets or t in storage.given or t.op.kind != "elementwise":
+    if t in storage.cuts or t in storage.targets or t in storage.given or t.op.kind not in ("elementwise", "reduce"):
         return False
     size = product(storage.lengths[t]).const
+    if t.op.kind == "reduce":
+        if s.op.family is not FOLD and _folded(storage, t) < SUMMED:
+            return False
+        size = None if size is None else size * _folded(storage, t)
     return t.type.ndim > 0 and (size is None or size > FEW)
+
+
+def _folded(storage: Storage, t: AnyTerm) -> int:
+    """Of how many elements each element of a fold is made; of what is not known they are many."""
+    whole, own = product(storage.lengths[t.args[0]]).const, product(storage.lengths[t]).const
+    return MANY if whole is None or not own else whole // own
 
 
 def _inside(values: list[Any], users: Users) -> set[Any]:
