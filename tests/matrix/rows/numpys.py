@@ -73,15 +73,7 @@ for name in ("tril_indices", "triu_indices"):
     ours, theirs = getattr(T, name), getattr(np, name)
     row(name, ours, lambda n, k, m, f=theirs: list(f(n, k, m)), _numbers, ranks=(2,), dtypes=("int64",), **SAME)
     ours, theirs = getattr(T, f"{name}_from"), getattr(np, f"{name}_from")
-    row(
-        f"{name}_from",
-        ours,
-        lambda x, k, f=theirs: list(f(x, k)),
-        _matrix,
-        ranks=(2,),
-        dtypes=("float64", "int8"),
-        **SAME,
-    )
+    row(f"{name}_from", ours, lambda x, k, f=theirs: list(f(x, k)), _matrix, ranks=(2,), dtypes=("float64", "int8"), **SAME)
 
 
 def _cube(c):
@@ -91,15 +83,7 @@ def _cube(c):
 
 row("diag_indices", T.diag_indices, lambda n, ndim: list(np.diag_indices(n, ndim)),
     lambda c: {"n": c.structure.randint(0, 4), "ndim": c.structure.randint(1, 3)}, ranks=(2,), dtypes=("int64",), **SAME)  # fmt: skip
-row(
-    "diag_indices_from",
-    T.diag_indices_from,
-    lambda x: list(np.diag_indices_from(x)),
-    _cube,
-    ranks=(2, 3),
-    dtypes=("float64",),
-    **SAME,
-)
+row("diag_indices_from", T.diag_indices_from, lambda x: list(np.diag_indices_from(x)), _cube, ranks=(2, 3), dtypes=("float64",), **SAME)
 
 
 def _several(c):
@@ -117,9 +101,7 @@ def _pair(c):
     c.given(c.values.integers(1, 5, c.shape()).astype(c.dtype))
 
 
-row(
-    "divmod", T.divmod, np.divmod, _pair, dtypes=("int8", "int32", "int64", "uint8", *WIDE), special=False, smooth=False
-)
+row("divmod", T.divmod, np.divmod, _pair, dtypes=("int8", "int32", "int64", "uint8", *WIDE), special=False, smooth=False)
 row("sort_complex", T.sort_complex, np.sort_complex, lambda c: c.at_least(1, False).x(special=False), ranks=(1, 2),
     dtypes=("int8", "uint16", "int64", *WIDE, "complex64", "complex128"), **SAME)  # fmt: skip
 row("apply_over_axes", lambda x: T.apply_over_axes(T.max, x, [0, -1]), lambda x: np.apply_over_axes(np.max, x, [0, -1]),
@@ -141,13 +123,7 @@ def _edges_as_arrays(bins):
 HISTOGRAMS = {"ranks": (1,), "dtypes": ("float64",), "smooth": False, **PLAIN}
 row("histogram2d", T.histogram2d, lambda x, y, bins, density: list(np.histogram2d(x, y, _edges_as_arrays(bins), density=density)),
     _points, **HISTOGRAMS)  # fmt: skip
-row(
-    "histogramdd",
-    lambda x, y, **how: T.histogramdd([x, y], 3)[0],
-    lambda x, y, **how: np.histogramdd([x, y], 3)[0],
-    _points,
-    **HISTOGRAMS,
-)
+row("histogramdd", lambda x, y, **how: T.histogramdd([x, y], 3)[0], lambda x, y, **how: np.histogramdd([x, y], 3)[0], _points, **HISTOGRAMS)
 
 
 def _roots(c):
