@@ -72,10 +72,7 @@ def quantile(
     ordered, n = _ordered(a, axes)
     below, above, part = _neighbours(q, n, method)
     found = _between(ordered[..., below], ordered[..., above], part, method)
-    if a.type.kind == "f":
-        last = ordered[..., -1]  # NaN is sorted to the end
-        found = ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
-    return _shares_first(found, a, q, axes, keepdims)
+    return _shares_first(_nan_if_any(found, ordered, q), a, q, axes, keepdims)
 
 
 @on_terms
@@ -130,10 +127,15 @@ def _by_weights(
     last = length(rows, -1) - 1
     found = take_along_axis(ordered, ew.minimum(places, last), -1)
     found = reshape(found, [*lengths(rows)[:-1], *lengths(q)])
-    if a.type.kind == "f" and not skip:
-        end = ordered[..., -1]
-        found = ew.switch(ew.isnan(dimshuffle(end, *range(end.ndim), *["x"] * q.ndim)), np.nan, found)
-    return _shares_first(found, a, q, axes, keepdims)
+    return _shares_first(found if skip else _nan_if_any(found, ordered, q), a, q, axes, keepdims)
+
+
+def _nan_if_any(found: TensorVariable, ordered: TensorVariable, q: TensorVariable) -> TensorVariable:
+    """What was found in sorted rows; NaN, which is sorted to the end, where a row has one."""
+    if ordered.type.kind != "f":
+        return found
+    last = ordered[..., -1]
+    return ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
 
 
 def _each_weight(a: TensorVariable, weights: TensorLike, axis: AxisLike) -> TensorVariable:

@@ -103,9 +103,10 @@ def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
         return False
     size = product(storage.lengths[t]).const
     if t.op.kind == "reduce":
-        if s.op.family is not FOLD and _folded(storage, t) < SUMMED:
+        folded = _folded(storage, t)
+        if s.op.family is not FOLD and folded < SUMMED:
             return False
-        size = None if size is None else size * _folded(storage, t)
+        size = None if size is None else size * folded
     return t.type.ndim > 0 and (size is None or size > FEW)
 
 
