@@ -248,6 +248,25 @@ def test_gradients_of_pooling_go_down_planes_in_strips(rng, dtype):
     assert texts == {vector_bytes() == 64}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_gradients_of_windows_beside_each_other_go_along_rows(rng, dtype, whole):
+    """Whole vectors of windows and cut ones, windows that are cut, what is in no window; ties, NaN, infinities."""
+    x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
+    how = {"size": (2, 2), "stride": (2, 2), "pad": (0, 0), "ignore_border": whole}
+    f = tg.function([tg.In(v, borrow=True) for v in (x, y, g)], pool_max_grad(x, y, g, **how), mode=tg.Mode(linker="c"))
+    text = f"tg_pool_max_grad_f{dtype[5:]}_2_2_apart(" in f.source("c")
+    assert text == (vector_bytes() == 64 and dtype in ("float32", "float64"))
+    for planes, h, w in itertools.product((0, 1, 3), (2, 3, 5, 6), (8, 9, 17, 18, 31, 32, 33, 34, 50, 64, 65, 97)):
+        value = rng.integers(0, 4, (planes, h, w)).astype(dtype)
+        if dtype != "int32":
+            value[-1:, -1, 3], value[:1, 0, -1], value[:, :, 4:6] = np.nan, np.inf, -np.inf
+        most = pool.bind(kind="max", **how).meaning(value)
+        cotangent = rng.integers(1, 99, most.shape).astype(dtype)
+        got = f(*map(before_a_closed_page, (value, most, cotangent)))
+        np.testing.assert_array_equal(got, pool_max_grad.bind(**how).meaning(value, most, cotangent))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nothing_is_read_behind_planes_whose_gradient_is_made_in_vectors(rng, dtype):
     x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
@@ -255,7 +274,7 @@ def test_nothing_is_read_behind_planes_whose_gradient_is_made_in_vectors(rng, dt
         how = {"size": (k, k), "stride": (s, s), "pad": (p, p), "ignore_border": True}
         borrowed = [tg.In(v, borrow=True) for v in (x, y, g)]
         f = tg.function(borrowed, pool_max_grad(x, y, g, **how), mode=tg.Mode(linker="c"))
-        for planes, n in ((1, 7), (3, 7), (20, 8), (5, 5), (30, 3), (2, 4), (2, 16)):
+        for planes, n in ((1, 7), (3, 7), (20, 8), (5, 5), (30, 3), (2, 4), (2, 16), (2, 35)):
             if n + 2 * p >= k:
                 value = rng.integers(0, 5, (planes, n, n)).astype(dtype)
                 most = pool.bind(kind="max", **how).meaning(value)

@@ -1,14 +1,14 @@
 """C text of the gradients of pooling with vectors of 64 bytes, whose lanes masks choose: strips, small planes.
 
 A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
-registers, so that nothing is stored but the result (that of maxima is in `pooling_columns`). Where as many rows as
+registers, so that nothing is stored but the result (maxima: `pooling_columns`, `pooling_apart`). Where as many rows as
 windows move by are one vector, that goes down a plane instead. Where all windows of a plane are one vector, each vector
 of elements picks its own windows from it. Pure text.
 """
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import pooling_columns
+from termgraph.backends.c.text import pooling_apart, pooling_columns
 
 SIDE = 3  # windows over an element in each direction, up to which their maxima and cotangents fit the registers
 STRIDES = (1, 2, 4)  # which divide the lanes: windows lie alike over all strips
@@ -28,6 +28,7 @@ def functions(compared: bool, size: int, k: int, s: int) -> str:
     side = (k - 1) // s + 1
     texts = [pooling_columns.strips(size, k, s)] if compared else [STRIPS.strip()]
     small = [*[ROWS.strip()] * (side > 1), SMALL.strip()] if compared and s > 1 else []
+    small += [pooling_apart.function(s)] if compared and pooling_apart.fits(k, s) else []
     out = "\n".join([MASKED.strip(), *texts, *small, "#endif", "#endif"])
     lines = [f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)]
     pieces = {
@@ -249,7 +250,7 @@ $SLOTS
 TRY = """
 #ifdef TG_POOL_STRIPS_$N
     if ($DENSE && k[0] == 1 && n[0] == 1 && k[1] == $K && s[1] == $S) {
-$SMALL        if (n[1] * w >= LANES) return $NAME_strips(count, $GIVEN, n, m, p);
+$SMALL$APART        if (n[1] * w >= LANES) return $NAME_strips(count, $GIVEN, n, m, p);
     }
 #endif
 """
@@ -269,6 +270,7 @@ def attempt(compared: bool, k: int, s: int) -> str:
     """The text that calls them where the arrays are made so."""
     given = ["x", "y", "g", "out"] if compared else ["g", "out"]
     small = TRY_ROWS * (k > s) + TRY_SMALL if compared and s > 1 else ""
-    text = TRY.strip().replace("$SMALL", small).replace("$GIVEN", ", ".join(given))
+    apart = pooling_apart.TRY if compared and pooling_apart.fits(k, s) else ""
+    text = TRY.strip().replace("$SMALL", small).replace("$APART", apart).replace("$GIVEN", ", ".join(given))
     text = text.replace("$SIDE", str((k - 1) // s + 1))
     return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
