@@ -17,17 +17,30 @@ class Shape(NamedTuple):
     """Windows of k rows that move by s, `side` of them over an element in each direction.
 
     `one`: a row of windows is read once and permuted; if windows move by one, `side - 1` lanes do not get all.
+    `two`: each half of a vector is a plane of its own.
     """
 
     k: int
     s: int
     side: int
     one: bool
+    two: bool = False
+
+
+def beside(size: int, k: int, s: int) -> bool:
+    """Whether there is a text for two planes in a vector."""
+    return size == 4 and k == 3 and s == 1
 
 
 def strips(size: int, k: int, s: int) -> str:
     """The function for numbers of so many bytes; `$NAME`, `$N` and `$T` are left open."""
     shape = Shape(k, s, (k - 1) // s + 1, s > 1 or size == 4)
+    out = _filled(STRIPS, shape)
+    return f"{out}\n{_filled(BESIDE, shape._replace(two=True))}" if beside(size, k, s) else out
+
+
+def _filled(template: str, shape: Shape) -> str:
+    k, s, _, _, _ = shape
     picks = _picks(shape)
     kept = [f"{a}{t} = {b}" for t in range(shape.side) for a, b in (("m", "least"), ("h", "none"))]
     given = [f"in{c} = at->in[{c}]" for c in range(shape.side)]
@@ -37,11 +50,11 @@ def strips(size: int, k: int, s: int) -> str:
         "$IN": ", ".join(given),
         "$PICKS": "".join(f" const tg_pool_index_$N to{c} = at->to[{c}];" for c in picks),
         "$KEPT": ", ".join([*kept, *[f"r{v} = least" for v in range(k)]]),
-        "$FIRST": "".join(f"\n            {_row_of_image(f'r{s + v}', v, True)}" for v in range(k - s)),
+        "$FIRST": "".join(f"\n            {_row_of_image(shape, f'r{s + v}', v, True)}" for v in range(k - s)),
         "$WHOLE": _body(shape, False),
         "$EDGE": _body(shape, True),
     }
-    out = STRIPS.strip()
+    out = template.strip().replace("$DOWN", DOWN.strip())
     for name, text in pieces.items():
         out = out.replace(name, text)
     return out.replace("$NEXT", "b++, r += $S, from += $S * w, to += $S * w")
@@ -49,14 +62,20 @@ def strips(size: int, k: int, s: int) -> str:
 
 def _picks(shape: Shape) -> list[int]:
     """Of which columns of windows lanes are permuted: the last one's stand right if they move by one."""
+    if shape.two:
+        return [0, 2]  # as many windows as elements: the one in the middle stands right
     if not shape.one:
         return []
     return list(range(shape.side if shape.s > 1 else shape.side - 1))
 
 
-def _row_of_image(to: str, v: int, edge: bool) -> str:
+def _load(shape: Shape, at: str, mask: str, plane: str) -> str:
+    return f"TG_POOL_BOTH_$N({at}, {mask}, {plane})" if shape.two else f"TG_POOL_LOAD_$N({at}, {mask})"
+
+
+def _row_of_image(shape: Shape, to: str, v: int, edge: bool) -> str:
     """The v-th row of elements from the first one of a row of windows on, of which those outside are never largest."""
-    read = f"TG_POOL_LOAD_$N(from + {v} * w, over)"
+    read = _load(shape, f"from + {v} * w", "over", "h * w")
     return f"{to} = r + {v} >= 0 && r + {v} < h ? {read} : least;" if edge else f"{to} = {read};"
 
 
@@ -67,7 +86,7 @@ def _read(shape: Shape) -> str:
         there = "TG_POOL_LOAD_$N({0} + q + {2}, in{1})"
         reads = [f"{a}{c} = {there.format(a, c, shape.side - 1 - c)}" for c in each for a in arrays]
         return f"const tg_pool_lanes_$N {', '.join(reads)};"
-    whole = [f"{a}q = TG_POOL_LOAD_$N({a} + q, read)" for a in arrays]
+    whole = [f"{a}q = {_load(shape, f'{a} + q', 'read', 'oh * ow')}" for a in arrays]
     picked = [f"{a}{c} = {_picked(shape, a, c)}" for c in each for a in arrays]
     return f"const tg_pool_lanes_$N {', '.join([*whole, *picked])};"
 
@@ -75,7 +94,7 @@ def _read(shape: Shape) -> str:
 def _picked(shape: Shape, a: str, c: int) -> str:
     """The windows that are c before the last one over each element; no cotangent where there is none."""
     if shape.s == 1:
-        return f"{a}q" if c == shape.side - 1 else f"__builtin_shuffle({a}q, to{c})"
+        return f"{a}q" if c not in _picks(shape) else f"__builtin_shuffle({a}q, to{c})"
     return f"__builtin_shuffle(yq, to{c})" if a == "y" else f"TG_POOL_PICK_$N(gq, to{c}, in{c})"
 
 
@@ -97,6 +116,7 @@ def _result(shape: Shape, v: int, edge: bool) -> list[str]:
     sums = [f"sum = TG_POOL_ONLY_$N(h0, {same[0]});"] if over else ["sum = none;"]
     sums += [f"sum = TG_POOL_ADD_$N(sum, h{t}, {at});" for t, at in zip(over[1:], same[1:])]
     sums += [f"TG_POOL_STORE_$N(to + {v} * w, sum, over);"]
+    sums += [f"TG_POOL_STORE_$N(to + {v} * w + h * w - TG_POOL_LANES_$N / 2, sum, over2);"] * shape.two
     if not edge:
         return sums
     return [f"if (r + {v} >= 0 && r + {v} < h) {{", *[f"    {line}" for line in sums], "}"]
@@ -106,7 +126,7 @@ def _body(shape: Shape, edge: bool) -> str:
     """One row of windows; at an edge rows of the image or the windows may be missing."""
     k, s, side = shape.k, shape.s, shape.side
     lines = [f"r{v} = r{v + s};" for v in range(k - s)]
-    lines += [_row_of_image(f"r{v}", v, edge) for v in range(max(k - s, 0), k)]
+    lines += [_row_of_image(shape, f"r{v}", v, edge) for v in range(max(k - s, 0), k)]
     lines += [f"m{t} = m{t - 1}, h{t} = h{t - 1};" for t in range(side - 1, 0, -1)]
     shares = _shares(shape)
     lines += ["if (b < oh) {", *[f"    {line}" for line in shares], "} else h0 = none;"] if edge else shares
@@ -144,6 +164,13 @@ $NAME_strips(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, cons
     for (; count > 0; count--, x += h * w, y += oh * ow, g += oh * ow, out += h * w)
         for (const strip *at = strips; at < after; at++) {
             const uint16_t over = at->over, read = at->read, $IN;$PICKS
+            $DOWN
+        }
+    free(strips);
+    return 0;
+}
+"""
+DOWN = """
             int64_t b = 0, r = -p[1], q = at->q;
             const $T *from = x + r * w + at->j;
             $T *to = out + r * w + at->j;
@@ -157,8 +184,37 @@ $NAME_strips(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, cons
                     $NEXT;
                 }
             }
+"""
+BESIDE = """
+#define TG_POOL_BOTH_$N(at, k, plane) \\
+    ((tg_pool_lanes_$N)__builtin_ia32_loadu$P512_mask(at + plane - TG_POOL_LANES_$N / 2, TG_POOL_LOAD_$N(at, k), k##2))
+/* Planes without gaps of as many windows as elements, two of them beside each other in a vector. */
+static __attribute__((noinline)) int
+$NAME_beside(int64_t count, const $T *x, const $T *y, const $T *g, $T *out, const int64_t *n, const int64_t *m,
+             const int64_t *p)
+{
+    enum { LANES = TG_POOL_LANES_$N, HALF = LANES / 2, SIDE = ($K - 1) / $S + 1 };
+    const struct { int64_t j, q; } start = {0}, *const at = &start;
+    const int64_t h = n[1], w = n[2], oh = m[1], ow = m[2], tall = (h + p[1] + $S - 1) / $S;
+    const int64_t inside = h + p[1] < $TALL ? 0 : (h + p[1] - $TALL) / $S + 1, end = inside < oh ? inside : oh;
+    const uint16_t over = (1u << w) - 1, read = over;
+    tg_pool_index_$N to0, to2;
+    for (int64_t e = 0; e < LANES; e++) { /* windows that are missing have no cotangent in the last lane of a half */
+        const int64_t column = e % HALF, first = e - column;
+        to0[e] = first + (column + 1 < w ? column + 1 : HALF - 1);
+        to2[e] = first + (column > 0 ? column - 1 : HALF - 1);
+    }
+    const tg_pool_lanes_$N none = {0}, least = none - ($T)__builtin_inf();
+    for (; count > 0; count -= 2, x += 2 * h * w, y += 2 * oh * ow, g += 2 * oh * ow, out += 2 * h * w) {
+        const uint16_t over2 = count > 1 ? over << HALF : 0, read2 = over2;
+        {
+            $DOWN
         }
-    free(strips);
+    }
     return 0;
 }
+"""
+TRY_BESIDE = """\
+        if (w < LANES / 2 && ow == w && p[2] == 1 && n[1] * w >= LANES)
+            return $NAME_beside(count, x, y, g, out, n, m, p);
 """

@@ -37,7 +37,7 @@ def gradient(compared: bool, size: int, k: int, s: int, masked: bool = False) ->
     }  # fmt: skip
     if masked and pooling_strips.fits(k, s):
         pieces |= {"$PLANES": pooling_strips.functions(compared, size, k, s)}
-        pieces |= {"$TRY": pooling_strips.attempt(compared, k, s)}
+        pieces |= {"$TRY": pooling_strips.attempt(compared, size, k, s)}
     elif compared and s == 1 and k % 2 == 1 and 1 < k <= FEW:
         pieces |= {"$PLANES": PLANES.strip(), "$ROW": _plane(k), "$TRY": TRY.strip()}
     elif compared and (k - 1) // s + 1 <= FEW:

@@ -266,11 +266,12 @@ TRY_SMALL = """\
 """
 
 
-def attempt(compared: bool, k: int, s: int) -> str:
+def attempt(compared: bool, size: int, k: int, s: int) -> str:
     """The text that calls them where the arrays are made so."""
     given = ["x", "y", "g", "out"] if compared else ["g", "out"]
     small = TRY_ROWS * (k > s) + TRY_SMALL if compared and s > 1 else ""
     apart = pooling_apart.TRY if compared and pooling_apart.fits(k, s) else ""
+    apart += pooling_columns.TRY_BESIDE if compared and pooling_columns.beside(size, k, s) else ""
     text = TRY.strip().replace("$SMALL", small).replace("$APART", apart).replace("$GIVEN", ", ".join(given))
     text = text.replace("$SIDE", str((k - 1) // s + 1))
     return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
