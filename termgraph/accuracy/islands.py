@@ -60,7 +60,8 @@ def _pointwise(t: AnyTerm, inside: set) -> bool:
 
 
 def _number(t: Any) -> bool:
-    return t.op is CONST and t.scalar is not None and t.type.kind in "fiub" and bool(np.isfinite(t.scalar))
+    """A single number. An array of equal ones is an operand: the part has its lengths."""
+    return t.op is CONST and not t.type.ndim and t.type.kind in "fiub" and bool(np.isfinite(t.scalar))
 
 
 def _island(root: AnyTerm, inside: set, ranges: Mapping[Any, tuple[float, float]]) -> Island | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from termgraph.compile.compilation import Compilation
 
 BIG = 1e10
+BIG_VALUE = "big value"
 
 
 class NanGuardError(TermgraphError, AssertionError):
@@ -79,7 +80,7 @@ class NanGuardMode(Mode):
             if self.inf_is_error and np.isinf(value).any():
                 return "infinity"
         if self.big_is_error and (np.abs(value[finite]) > BIG).any():
-            return "big value"
+            return BIG_VALUE
         return None
 
     def watch(self, maker: Maker) -> list[Any]:
@@ -105,7 +106,7 @@ class _Guard:
     def __call__(self, i: int, instruction: Instruction, slots: list[Any], seconds: float) -> None:
         for s in instruction.outputs:
             kind = self.mode.kind_of(slots[s])
-            if kind:
+            if kind and not _is_of_bits(self.work.program.term_of[s], kind):
                 given = {self.work.program.term_of[n]: slots[n] for n in instruction.inputs}
                 term, value, operands = first_bad(instruction, given, self.mode.kind_of)
                 value = slots[s] if term is None else value
@@ -148,9 +149,21 @@ def first_bad(
             operands = [values[id(a)] for a in t.args]
             result = values[id(t)] = apply_meaning(t, operands)
             for value in result if isinstance(result, tuple) else (result,):
-                if kind_of(value):
+                kind = kind_of(value)
+                if kind and not _is_of_bits(t, kind):
                     return t, value, operands
     return None, None, []
+
+
+def _is_of_bits(t: AnyTerm, kind: str) -> bool:
+    """Whether a big number is the bits of a draw: they become floats, perhaps half a unit more, and are divided."""
+    if kind != BIG_VALUE:
+        return False
+    while t.op.name == "add" and len(moved := [a for a in t.args if a.op is not CONST]) == 1:
+        t = moved[0]
+    if t.op.family.name != "cast" or kind_of(t.args[0].type.dtype) not in "iu":
+        return False
+    return any(a.op.name.startswith("philox") for a in children_first(t.args))
 
 
 def _where(kind: str, value: np.ndarray) -> str:
@@ -211,7 +224,7 @@ def first_bad_step(op: Any, values: Sequence[Any], kind_of: Callable[[Any], str 
 
 def _look(t: AnyTerm, result: Any, operands: list[Any], kind_of: Callable[[Any], str | None]) -> Found | None:
     bad = next((v for v in (result if isinstance(result, tuple) else (result,)) if kind_of(v)), None)
-    if bad is None:
+    if bad is None or _is_of_bits(t, kind_of(bad) or ""):
         return None
     inside = first_bad_step(t.op, operands, kind_of) if t.op.kind == "loop" else None  # as deep as loops are nested
     return inside or Found(t, bad, operands, [])

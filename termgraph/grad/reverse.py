@@ -133,6 +133,8 @@ class Backward:
                 if not can_move(a):
                     continue
                 c = fit_thin(c, data_of(a), result)
+            elif not can_move(a):  # zeros for a whole number among several results, which need no rule of its own
+                continue
             arrived = self.gates.opened(gate, c)
             self.sources.setdefault(arrived.inner, t)
             found = waiting.get(id(a))

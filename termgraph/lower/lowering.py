@@ -250,8 +250,8 @@ def stored(value: Measured) -> Stored:
 def planted(value: Stored) -> Lowered:
     """The loop tree: which loops there are and what is computed where."""
     st, before = value.statements, value.expanded
-    together = [st.stores] if before.region.fuse else [[s] for s in st.stores]
     planner = Planner(st.scalars, whole=True)
+    together = [st.stores] if before.region.fuse else [[s] for s in planner.in_turn(st.stores)]
     nodes = [n for stores in together for n in planner.plan(stores)]
     return Lowered(before.region, nodes, st, before.outputs, before.origin)
 

@@ -252,3 +252,17 @@ def test_expressions_of_the_corpus_lose_no_more_bits(number):
 def test_no_expression_of_the_corpus_gets_worse(entry):
     line = measure(entry)
     assert max(line.accurate, line.default, line.strict) <= line.written + WORSE
+
+
+def test_constant_arrays_of_equal_numbers_keep_their_lengths():
+    """They were taken for numbers, and their part could not be computed at points."""
+    x, y, c = T.dvector("x"), T.dvector("y"), T.bscalar("c")
+    chosen = np.zeros(3) + tg.ifelse(c, x, x * 2) * y
+    spread = T.sqrt(np.ones((1, 3)) + x[0]) - 1
+    f = tg.function([x, y, c], [chosen, spread, T.log(np.ones(3) + y[0])], mode="ACCURATE")
+    first, second, third = f(np.array([1e-9, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]), 1)
+    np.testing.assert_allclose(first, [1e-9, 4.0, 9.0])
+    assert second.shape == (1, 3) and third.shape == (3,)
+    np.testing.assert_allclose(
+        tg.accurate(np.zeros(3) + (x[0] + 1.0) * y[1]).eval({x: [1.0], y: [1.0, 2.0]}), [4.0] * 3
+    )

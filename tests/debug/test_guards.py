@@ -322,3 +322,14 @@ def test_debug_mode_still_sees_a_wrong_step(monkeypatch):
     )
     with pytest.raises(BadOutput):
         f([0.5, -0.5])
+
+
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_f82_bits_of_random_draws_are_no_big_numbers(linker):
+    stream = T.random.RandomStream(3)
+    draws = [stream.normal(size=(4,)), stream.uniform(size=(4,)), stream.gamma(2.0, size=(4,)), stream.permutation(5)]
+    noisy, updates = tg.scan(lambda r: r * stream.normal(size=()), sequences=v)
+    f = tg.function([v], [*draws, noisy], updates=updates, mode=tg.NanGuardMode(linker=linker))
+    assert np.isfinite(f(np.ones(3))[-1]).all()
+    with pytest.raises(NanGuardError, match="big value in the result of mul"):
+        tg.function([v], noisy * v * 1e12, updates=updates, mode=tg.NanGuardMode(linker=linker))(np.ones(3))

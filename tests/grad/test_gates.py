@@ -100,3 +100,18 @@ def test_choices_within_choices():
         return len(Backward({loss.term: T.constant(1.0).term}, [x.term]).run().sources)
 
     assert made(80) < 2.2 * made(40)
+
+
+def test_whole_numbers_beside_what_is_differentiated_need_no_rule():
+    """Orders, places and rounded numbers that a choice gives, too, have no gradient: none was asked for theirs."""
+    x, c = T.dvector("x"), T.bscalar("c")
+    value = np.array([3.0, 1.0, 2.0])
+
+    def chosen(x):
+        return tg.ifelse(c, [x**2, T.argsort(x), x.astype("int64")], [x * 3, T.argsort(-x), (-x).astype("int64")])
+
+    values, order, whole = chosen(x)
+    slope = tg.grad((values[order] * T.arange(3)).sum() + (values * whole).sum(), x)
+    assert slope.eval({x: value, c: 1}).tolist() == [30.0, 2.0, 12.0]
+    steps, _ = tg.scan(lambda r: list(chosen(r)), sequences=T.stack([x, x * 2]), return_list=True)
+    assert tg.grad(steps[0].sum(), x).eval({x: value, c: 1}).tolist() == [30.0, 10.0, 20.0]

@@ -356,3 +356,34 @@ def test_a_carried_spectrum_of_known_length_is_one_program():
     assert is_native(f)
     with pytest.raises(ShapeError, match="9"):
         f(rng.normal(size=12), 3)
+
+
+STEPS = {
+    "switch": lambda c, r: T.switch(r > 0, T.tanh(c + r), c * 0.5),
+    "ifelse": lambda c, r: tg.ifelse(r > 0, T.tanh(c + r), c * 0.5),
+}
+
+
+@pytest.mark.parametrize("choice", STEPS)
+def test_without_fuse_steps_of_numbers_keep_what_they_store(choice):
+    """A step's own results are stored one by one there; they were not, and read all the same."""
+    x = T.tensor("x", dtype="float64", shape=(9,))
+    last, seen = tg.loop(lambda c, r: (STEPS[choice](c, r), c * r), T.constant(0.3), x)
+    outputs = [last, seen, tg.grad((seen * T.cos(seen)).sum(), x)]
+    value = np.linspace(-1, 1, 9)[::-1].copy()
+    for way in (outputs, outputs[:1], outputs[1:]):
+        wanted = tg.function([x], way, mode="None")(value)
+        for ours, plain in zip(tg.function([x], way, mode="+fast_run -fuse")(value), wanted, strict=True):
+            np.testing.assert_allclose(ours, plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_without_fuse_a_choice_comes_after_what_its_sides_read(positive):
+    x = T.dvector("x")
+    first = tg.ifelse(x[0] > 0, T.tanh(x), x * 0.5)
+    second = tg.ifelse(x[1] > 0, T.exp(first), first * 0.5)
+    outputs = [tg.ifelse(x[2] > 0, T.sin(second), second * 2), first.sum(), second.sum()]
+    value = np.full(5, 0.7 if positive else -0.7)
+    wanted = tg.function([x], outputs, mode="None")(value)
+    for ours, plain in zip(tg.function([x], outputs, mode="+fast_run -fuse")(value), wanted, strict=True):
+        np.testing.assert_allclose(ours, plain, rtol=1e-12)

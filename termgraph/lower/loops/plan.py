@@ -95,6 +95,12 @@ class Planner:
         self.body(computed_where_needed(self, [x for x in statements if not _never_runs(x)], top, self.whole), top)
         return top.nodes
 
+    def in_turn(self, statements: Sequence[Any]) -> list[Any]:
+        """The statements, each after those whose results it reads: choices stand before what only sides need."""
+        top, wanted = Scope(None), set(statements)
+        before = self.predecessors(self.placeable(list(statements), top), list(statements), top)
+        return [x for x in phases(before) if x in wanted]
+
     # ------------------------------------------------------------------ values
     def emit(self, root: AnyTerm, scope: Scope) -> AnyTerm:
         """Compute a term, and all it needs, each in its place."""

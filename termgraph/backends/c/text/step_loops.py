@@ -182,9 +182,15 @@ def in_registers(n: Repeat) -> bool:
         return False
     if any(isinstance(x, Write) and x.mode != "set" for x in inside):
         return False
-    numbers = [b for c in n.carries for b in (c.leaf, c.next)] + [r.target for r in n.rows if r.ring]
+    numbers = [b for c in n.carries for b in (c.leaf, c.next)] + [r.target for r in n.rows if r.ring] + step_values(n)
     every = [*numbers, *[r.target for r in n.rows]]
     return all(product(b.shape) is ONE for b in numbers) and all(b.dtype not in HALVES for b in every)
+
+
+def step_values(n: Repeat) -> list[Buf]:
+    """What a step stores for itself alone, as every operation's result without `fuse`."""
+    rows = {r.target for r in n.rows}
+    return list(dict.fromkeys(x.buf for x in walk(n.body) if isinstance(x, Write) and x.buf not in rows))
 
 
 class _ScalarSteps(Printer):
@@ -198,7 +204,7 @@ class _ScalarSteps(Printer):
         self.variables: dict[Buf, str] = {}
         for c in n.carries:
             self.variables.setdefault(c.leaf, f"s{len(self.variables)}")
-        for b in [*[c.next for c in n.carries], *[r.target for r in n.rows if r.ring]]:
+        for b in [*[c.next for c in n.carries], *[r.target for r in n.rows if r.ring], *step_values(n)]:
             self.variables.setdefault(b, f"s{len(self.variables)}")
 
     def load(self, buf: Buf, offset: Poly) -> str:
