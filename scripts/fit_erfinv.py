@@ -53,6 +53,8 @@ VALUES = {
     "scaled": scaled,
     "near_single": over_x,
     "tail_single": lambda s: inverse(s * s),
+    "scaled_single": scaled,
+    "log_single": mp.log,
 }
 
 

@@ -252,9 +252,9 @@ rad2deg = elementwise("rad2deg", 1, np.rad2deg, c=Spelling(f="({0} * {180/pi})")
 # special functions
 erf = elementwise("erf", 1, meanings.of_scipy("erf"), special_rule, "erf", vector=True)
 erfc = elementwise("erfc", 1, meanings.of_scipy("erfc"), special_rule, "erfc", vector=True)
-erfcx = elementwise("erfcx", 1, meanings.of_scipy("erfcx"), special_rule, "tg_erfcx")
-erfinv = elementwise("erfinv", 1, meanings.of_scipy("erfinv"), special_rule, "tg_erfinv")
-erfcinv = elementwise("erfcinv", 1, meanings.of_scipy("erfcinv"), special_rule, "tg_erfcinv")
+erfcx = elementwise("erfcx", 1, meanings.of_scipy("erfcx"), special_rule, "tg_erfcx", vector=True)
+erfinv = elementwise("erfinv", 1, meanings.of_scipy("erfinv"), special_rule, "tg_erfinv", vector=True)
+erfcinv = elementwise("erfcinv", 1, meanings.of_scipy("erfcinv"), special_rule, "tg_erfcinv", vector=True)
 gamma = elementwise(
     "gamma", 1, meanings.of_scipy("gamma"), special_rule, "tg_gamma", cuda=Spelling(f="tgamma"), vector=True
 )

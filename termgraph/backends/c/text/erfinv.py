@@ -19,6 +19,8 @@ PIECES = {
     "scaled": (-1, 1, 24),
     "near_single": (0, 6.25, 12),
     "tail_single": (2.5, 4, 8),
+    "scaled_single": (-1, 1, 16),
+    "log_single": (0.5**0.5, 2**0.5, 11),
 }
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "near": (
@@ -162,6 +164,39 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         3.0413846316389462e-06,
         -1.4004896307385567e-06,
     ),
+    "scaled_single": (
+        1.2375126308378275,
+        -0.14024059858768265,
+        0.003585415521929792,
+        0.08227673858989491,
+        -0.10880393189758943,
+        0.092304319858493,
+        -0.05869337381998894,
+        0.02836228455237003,
+        -0.00974673732610103,
+        0.0017556078844614806,
+        0.00029425092340958905,
+        -0.00029013884841145633,
+        5.0597038817391044e-05,
+        2.240578686622266e-05,
+        -1.023941194177756e-05,
+        -1.0356884912594671e-06,
+        9.716832594870286e-07,
+    ),
+    "log_single": (
+        0.058891517931307015,
+        0.333333333301501,
+        -0.055555562969969996,
+        0.012345681301191475,
+        -0.0030863338467932724,
+        0.000823018749935439,
+        -0.0002289850194445285,
+        6.543257295024517e-05,
+        -1.8373852103846052e-05,
+        5.435797517319144e-06,
+        -2.2621289270233945e-06,
+        6.885216256561789e-07,
+    ),
 }
 
 
@@ -186,33 +221,82 @@ _NEAR = f"""double tg_erfinv_near_f64(double w, double a)
     const double high = tg_own_fma_f64(t, rest, c0), low = tg_own_fma_f64(t, rest, c0 - high) + {NEAR_LOW!r};
     return tg_own_fma_f64(a, high, a * low);
 }}"""
-_ERFINV = f"""double tg_erfinv_f64(double x)
+# Of the operands of each function few are near its ends: what these need is computed for vectors that hold one.
+_ERFINV = f"""$INLINE double tg_erfinv_f64_first(double x, double *more)
 {{
-    const double a = fabs(x), w = -log((1 - a) * (1 + a)), s = sqrt(w);
+    const double a = fabs(x), w = -log((1 - a) * (1 + a)), y = tg_erfinv_near_f64(w, a);
+    *more = w < {PIECES["near"][1]!r} ? -1 : w;
+    return x == 0 ? 0.0 : copysign(y, x); /* as SciPy, which has no -0 here */
+}}
+$INLINE double tg_erfinv_f64_more(double x, double w)
+{{
+    const double s = sqrt(w);
     {_of("tail", "s")}
     {_of("far", "s")}
-    const double y = w < {PIECES["near"][1]!r} ? tg_erfinv_near_f64(w, a) : s < {PIECES["tail"][1]!r} ? tail : far;
-    return x == 0 ? 0.0 : copysign(a == 1 ? __builtin_inf() : y, x); /* as SciPy, which has no -0 here */
-}}"""
-# In double, to 0.51 units of float32, of which the last below 1 has s < 4.
-_ERFINV_SINGLE = f"""float tg_erfinv_f32(float x)
+    const double y = s < {PIECES["tail"][1]!r} ? tail : far;
+    return copysign(fabs(x) == 1 ? __builtin_inf() : y, x);
+}}
+tg_whole(double, tg_erfinv_f64)"""
+_ERFCINV_MORE = f"""double tg_erfcinv_f64_more(double q, double w)
 {{
-    const double a = fabs((double)x), w = -log((1 - a) * (1 + a)), s = sqrt(w);
-    {_of("near_single", "w")}
-    {_of("tail_single", "s")}
-    const double y = w < {PIECES["near_single"][1]!r} ? a * near_single : tail_single;
-    return x == 0 ? 0.0f : copysignf(a == 1 ? __builtin_inff() : (float)y, x); /* as SciPy, which has no -0 here */
-}}"""
-_ERFCINV = f"""double tg_erfcinv_f64(double q)
-{{
-    const double x = 1 - q, small = q < 1 ? q : 2 - q, w = -log(small) - log(2 - small), s = sqrt(w);
+    const double small = q < 1 ? q : 2 - q, s = sqrt(w);
     {_of("tail", "s")}
     {_of("far", "s")}
     {_of("end", "log(w)")}
-    const double y = w < {PIECES["near"][1]!r} ? tg_erfinv_near_f64(w, fabs(x))
-                     : s < {PIECES["tail"][1]!r} ? tail : s < {PIECES["far"][1]!r} ? far : s * end;
-    return x == 0 ? -0.0 : copysign(small == 0 ? __builtin_inf() : y, x); /* -0 as SciPy */
+    const double y = s < {PIECES["tail"][1]!r} ? tail : s < {PIECES["far"][1]!r} ? far : s * end;
+    const double beyond = small == 0 ? __builtin_inf() : __builtin_nan("");
+    return copysign(small > 0 ? y : beyond, 1 - q);
 }}"""
+_ERFCINV = f"""$INLINE double tg_erfcinv_f64_first(double q, double *more)
+{{
+    const double x = 1 - q, small = q < 1 ? q : 2 - q, p = small * (2 - small), shift = p < 0x1p-1022 ? 0x1p54 : 1;
+    double low;
+    const double high = tg_log_parts_f64(p * shift, p < 0x1p-1022 ? 37.429947750237048 : 0, &low); /* 54 log(2) */
+    const double w = -(high + low), y = tg_erfinv_near_f64(w, fabs(x)), whether = p > 0 ? -1 : 1;
+    *more = w < {PIECES["near"][1]!r} ? whether : w;
+    return x == 0 ? -0.0 : copysign(y, x); /* -0 as SciPy */
+}}
+tg_whole(double, tg_erfcinv_f64) /* and tg_erfcinv_f64_more */"""
+# In double, to 0.51 units of float32, of which the last below 1 has s < 4.
+_LOG_SINGLE = f"""double tg_erfinv_log_f64(double x) /* to 33 bits beside 1; x > 0 is normal */
+{{
+    const uint64_t half = 0x3fe6a09e667f3bcdu, fraction = 0xfffffffffffffu; /* sqrt(1/2), and the bits below 2^52 */
+    uint64_t bits, top;
+    double m, k;
+    __builtin_memcpy(&bits, &x, 8);
+    bits += 0x3ff0000000000000u - half, top = bits >> 52 | 0x4330000000000000u, bits = (bits & fraction) + half;
+    __builtin_memcpy(&m, &bits, 8);
+    __builtin_memcpy(&k, &top, 8); /* a whole number as the last bits of 2^52: no instruction converts it */
+    {_of("log_single", "m")}
+    return tg_own_fma_f64(k - (0x1p52 + 1023), 0.6931471805599453, log_single);
+}}"""
+_ERFINV_SINGLE = f"""$INLINE float tg_erfinv_f32_first(float x, double *more)
+{{
+    const double a = fabs((double)x), p = (1 - a) * (1 + a), w = -tg_erfinv_log_f64(p), whether = p > 0 ? -1 : 1;
+    {_of("near_single", "w")}
+    *more = w < {PIECES["near_single"][1]!r} ? whether : w;
+    return x == 0 ? 0.0f : copysignf((float)(a * near_single), x); /* as SciPy, which has no -0 here */
+}}
+$INLINE float tg_erfinv_f32_more(float x, double w)
+{{
+    const double s = sqrt(w);
+    {_of("tail_single", "s")}
+    const float a = fabsf(x), beyond = a == 1 ? __builtin_inff() : __builtin_nanf("");
+    return copysignf(a < 1 ? (float)tail_single : beyond, x);
+}}
+tg_whole(float, tg_erfinv_f32)"""
+_ERFCINV_SINGLE = f"""$INLINE float tg_erfcinv_f32_first(float q, double *more)
+{{
+    const double x = 1 - (double)q, p = q * (2 - (double)q), w = -tg_erfinv_log_f64(p), whether = p > 0 ? -1 : 1;
+    {_of("near_single", "w")}
+    *more = w < {PIECES["near_single"][1]!r} ? whether : w;
+    return x == 0 ? -0.0f : (float)(x * near_single); /* -0 as SciPy */
+}}
+$INLINE float tg_erfcinv_f32_more(float q, double w)
+{{
+    return (float)tg_erfcinv_f64_more(q, w);
+}}
+tg_whole(float, tg_erfcinv_f32)"""
 
 
 # The quotient is corrected by what it and its parts lack. Below 0 it is 2 exp(x^2) - erfcx(-x), x^2 being a sum of two.
@@ -228,13 +312,36 @@ _ERFCX = f"""double tg_erfcx_f64(double x)
     const double far = x > 1e150 ? 0.56418958354775628695 / x : right;
     return x < -26.7 ? __builtin_inf() : x < 0 ? left : far;
 }}"""
+# One division for both quotients; the square is exact in double.
+_ERFCX_SINGLE = f"""$INLINE float tg_erfcx_f32_first(float x, double *more)
+{{
+    const double a = fabs((double)x), d = 1 + 2 * a, u = a + 3.75, inverse = 1 / (d * u);
+    {_of("scaled_single", "(a - 3.75) * d * inverse")}
+    const double right = scaled_single * u * inverse;
+    *more = x < 0 ? right : -1;
+    return x == __builtin_inff() ? 0 : (float)right;
+}}
+$INLINE float tg_erfcx_f32_more(float x, double right)
+{{
+    return x < -9.5f ? __builtin_inff() : (float)(2 * exp((double)x * x) - right);
+}}
+tg_whole(float, tg_erfcx_f32)"""
 
 
 def functions(inline: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
-    out = {"tg_erfinv_near_f64": inline + _NEAR, "tg_erfinv_f64": inline + _ERFINV, "tg_erfcinv_f64": inline + _ERFCINV}
-    out["tg_erfcx_f64"] = inline + _ERFCX
-    out["tg_erfinv_f32"] = inline + _ERFINV_SINGLE
-    for name in ("erfcinv", "erfcx"):
-        out[f"tg_{name}_f32"] = f"{inline}float tg_{name}_f32(float x) {{ return (float)tg_{name}_f64(x); }}"
-    return out
+    whole = {
+        "erfinv_f64": _ERFINV,
+        "erfcinv_f64": _ERFCINV,
+        "erfinv_f32": _ERFINV_SINGLE,
+        "erfcinv_f32": _ERFCINV_SINGLE,
+        "erfcx_f32": _ERFCX_SINGLE,
+    }
+    parts = {
+        "erfinv_near_f64": _NEAR,
+        "erfinv_log_f64": _LOG_SINGLE,
+        "erfcinv_f64_more": _ERFCINV_MORE,
+        "erfcx_f64": _ERFCX,
+    }
+    out = {f"tg_{name}": text.replace("$INLINE ", inline) for name, text in whole.items()}
+    return out | {f"tg_{name}": inline + text for name, text in parts.items()}

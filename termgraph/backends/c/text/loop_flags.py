@@ -25,18 +25,23 @@ UNTHREADED = ("-fno-thread-jumps",)
 TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
 BOUNDS = ("tg_at_least_f", "tg_at_most_f")
 
+# Calls of functions that are not the library's are moved into the one arm of a choice that needs them, and no vectors
+# are made of a loop with that branch.
+UNMOVED = ("-fno-tree-sink",)
+CALLED = ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_f32", "tg_gammainc")  # see whole_vectors.py and incomplete_gamma.py
+
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
     """The flags; `own_functions` are those of `float32`."""
     chosen_twice = any(f in source for f in TWICE_CHOSEN) or all(f in source for f in BOUNDS)
-    unthreaded = UNTHREADED if chosen_twice else ()
+    kept = (*(UNTHREADED if chosen_twice else ()), *(UNMOVED if any(f in source for f in CALLED) else ()))
     if quick:
-        return (*unthreaded, *QUICK)
+        return (*kept, *QUICK)
     if any(type(n) is Tiles for n in walk(nodes)):
-        return (*unthreaded, *LONG)
+        return (*kept, *LONG)
     # A function of libm in a vector rounds otherwise than alone: what is left over stays as it is.
     whole = "simd(" not in source and whole_vectors(nodes)
-    return (*unthreaded, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+    return (*kept, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
 
 
 def whole_vectors(nodes: list[Node]) -> bool:

@@ -349,6 +349,7 @@ LATER = {
     ("tg_gamma", "tg_log_parts_", "tg_digamma_", "tg_trigamma_", "tg_polygamma_"):
         lazy("termgraph.backends.c.text.gammas"),
     ("tg_incomplete_gamma", "tg_gammainc"): lazy("termgraph.backends.c.text.incomplete_gamma"),
+    ("tg_whole",): lazy("termgraph.backends.c.text.whole_vectors"),
     ("tg_log1mexp_",): lazy("termgraph.backends.c.text.log1mexp"),
 }  # fmt: skip
 # What gcc takes for declared is an error elsewhere, and in later ones of gcc.
