@@ -24,6 +24,7 @@ from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, subterms
 
+_chunks: Any = lazy("termgraph.loops.chunks")
 _passes: Any = lazy("termgraph.loops.passes")
 price, saturation = lazy("termgraph.rules.price"), lazy("termgraph.rules.saturation")
 
@@ -35,6 +36,14 @@ _STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower"))
 def inline(value: Rewritten) -> Rewritten:
     """Replace the calls of graphs that asked for it by their bodies."""
     return replace(value, roots=tuple(inline_calls(value.roots, lambda op: op.params["inline"])))
+
+
+def chunks(value: Rewritten) -> Rewritten:
+    """Cut loops that a gradient goes back through: each part can run again by itself, where memory is short."""
+    if value.body is not None:
+        return value
+    roots, _ = _chunks.in_chunks(value.roots)
+    return replace(value, roots=tuple(roots))
 
 
 def _with_rules(tag: str) -> Callable[[Rewritten], Rewritten]:
@@ -133,7 +142,9 @@ def loops(value: Rewritten) -> Rewritten:
         rules = rules_of(value.options, "scan") if looping else None
         if rules is None or not rules.passes:
             break
-        roots, trace = _passes.run_passes(list(value.roots), rules.passes)
+        cut = value.options.chunked is not None and value.body is None  # then chunks stay what may run again alone
+        passes = [p for p in rules.passes if not (cut and p.name in ("scan.merge", "scan.unroll"))]
+        roots, trace = _passes.run_passes(list(value.roots), passes)
         if not trace.counts:
             break
         value = _again(replace(value, roots=tuple(roots), traces=(*value.traces, trace)))

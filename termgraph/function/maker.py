@@ -14,6 +14,7 @@ import numpy as np
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, uses, with_lengths
 from termgraph.compile.compilation import Compilation
+from termgraph.compile.options import Options
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.function.fgraph import FunctionGraph
@@ -162,13 +163,22 @@ class FunctionMaker:
     def for_lengths(self, known: Shapes) -> FunctionMaker:
         """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
         captured = self._narrowed(self.work.captured, known)
-        if captured is self.work.captured:
+        if captured is self.work.captured and self.work.options.chunked is None:
             return self
         made = copy(self)
         made.known, made._fgraph = known, None
-        made.work = Compilation(captured, self.work.options, Ledger())
-        warm.look_up(made.work, form_of(made), self.timed or self.watched())
+        made._compile_anew(captured, replace(self.work.options, chunked=None))
         return made
+
+    def cut_loops(self, most: int) -> None:
+        """Go on with loops over steps in chunks, so that a call holds no more than so many bytes."""
+        self._fgraph = None
+        self._compile_anew(self.work.captured, replace(self.work.options, chunked=most))
+
+    def _compile_anew(self, captured: Captured, options: Options) -> None:
+        self.work = Compilation(captured, options, Ledger())
+        self.work.name = self.name or self.work.name
+        warm.look_up(self.work, form_of(self), self.timed or self.watched())
 
     def leave_lengths_open(self) -> None:
         """Go on with a graph for all lengths of shared variables: what is not one C program does not compare them."""

@@ -54,6 +54,9 @@ class Maker(Protocol):
     def indices(self) -> list[list[Any]]:
         """`[input, expanded inputs, positions]` for each input."""
 
+    def cut_loops(self, most: int) -> None:
+        """Go on with loops over steps in chunks, so that a call holds no more than so many bytes."""
+
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""
 

@@ -18,6 +18,7 @@ from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from termgraph.backends.c.run import glue
     from termgraph.function import cuda, memory
     from termgraph.function.mode import Default, Maker, Shapes
-    from termgraph.lower.memory import result_orders
+    from termgraph.lower.memory import limit, result_orders
     from termgraph.terms.term import AnyTerm
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
@@ -46,7 +47,8 @@ else:
     signatures = lazy("termgraph.backends.c.signature")
     cuda = lazy("termgraph.function.cuda")
     memory = lazy("termgraph.function.memory")
-    result_orders = lazy("termgraph.lower.memory.result_orders")
+    limit = lazy("termgraph.lower.memory.limit")
+result_orders = lazy("termgraph.lower.memory.result_orders")
 
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
@@ -98,7 +100,7 @@ def native_function(
     why = _why_not_called(maker, layout, storage, defaults)
     if why is None and form_of(maker) not in maker.work.ready:  # a program that was kept needs no look at its graph
         why = _why_not_written(maker)
-    made = why or _compiled(maker, layout, defaults, known)
+    made = why or _within_limit(maker, layout, defaults, known)
     if isinstance(made, str):
         return made if why or not known else native_function(maker, storage, defaults, name, ())
     code, library = made
@@ -214,6 +216,23 @@ def _why_not_written(maker: Maker) -> str | None:
     return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
 
 
+def _within_limit(maker: Maker, layout: Layout, defaults: Sequence[Default], known: Shapes) -> tuple[Any, Any] | str:
+    """The same as `_compiled`; with loops in chunks if there is a limit of memory that is too low for whole ones."""
+    try:
+        return _compiled(maker, layout, defaults, known)
+    except limit.LimitTooLow as error:
+        if maker.work.options.chunked is not None or not any(
+            t.op.family is loop for t in children_first(maker.work.captured.roots)
+        ):
+            raise
+        maker.cut_loops(error.most)
+        try:
+            return _compiled(maker, layout, defaults, known)
+        except limit.LimitTooLow as again:
+            least = min(error.least, again.least)
+            raise limit.LimitTooLow(error.most, least, error.results, error.whole) from None
+
+
 def _compiled(maker: Maker, layout: Layout, defaults: Sequence[Default], known: Shapes) -> tuple[Any, Any] | str:
     """The C program and its library, made once for all copies with the same layout; or why there is none."""
     work, form = maker.work, form_of(maker, known)
@@ -299,7 +318,7 @@ def printed(
         multiply_add=maker.work.options.multiply_add,
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
-        memory_limit=maker.work.options.memory_limit,
+        memory_limit=maker.work.options.limit,
         timed=maker.timed,
         declared=[maker.inputs[i].variable.type for i in layout.cells],
         lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],

@@ -326,10 +326,7 @@ def _limited(plain: Planned, temps: list[Buf], hosts: list[Buf], limit: int | fl
         ) from None
     least = min(whole, results + found.nbytes)
     if least > most:
-        raise ValueError(
-            f"memory_limit is {most} bytes, and the smallest plan that was found holds {least} beside the arguments, "
-            f"{results} of them results (without a limit: {whole}). Allow at least {least}, or ask for fewer results"
-        )
+        raise of_sizes.LimitTooLow(most, least, results, whole)
     return Planned(replace(value, nodes=found.nodes), found.rooms)
 
 

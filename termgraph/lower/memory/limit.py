@@ -179,6 +179,17 @@ def size_of(b: Buf) -> int:
     return count * np.dtype(b.dtype).itemsize
 
 
+class LimitTooLow(ValueError):
+    """No plan was found that holds so little: `most` bytes with results, `least` of what was found, `whole` of all."""
+
+    def __init__(self, most: int, least: int, results: int, whole: int) -> None:
+        self.most, self.least, self.results, self.whole = most, least, results, whole
+        super().__init__(
+            f"memory_limit is {most} bytes, and the smallest plan that was found holds {least} beside the arguments, "
+            f"{results} of them results (without a limit: {whole}). Allow at least {least}, or ask for fewer results"
+        )
+
+
 class UnknownLength(Exception):
     """How large a buffer is depends on the call."""
 
@@ -291,7 +302,8 @@ def with_less_held(st: Statements, plain: Fitted, lives: Lives, less: int) -> Fi
 
 def within(st: Statements, limit: int) -> Fitted:
     """The tree in rooms of at most `limit` bytes in all, or as few as were found."""
-    best = min(fitted(st, st.all), fitted(st, late(st)), key=lambda f: f.nbytes)
+    orders = [st.all, late(st)]
+    best = min([fitted(st, o) for o in (*orders, *[early(st, o) for o in orders])], key=lambda f: f.nbytes)
     order, limit = best.order, max(limit, st.least())
     while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
         lower = again(st, order)
@@ -318,6 +330,29 @@ def late(st: Statements) -> list[Statement]:
             ended = sum(st.sizes[b] for b in s.reads if max(readers[b], key=line.place) is s)
             if sum(st.sizes[b] for b in s.writes) > ended:
                 line.move(s, to)
+    return line.all()
+
+
+def early(st: Statements, order: Sequence[Statement]) -> list[Statement]:
+    """An order, with those moved up to what they need whose results are smaller than what they end."""
+    line = _Line(order)
+    readers: dict[Buf, list[Statement]] = {}
+    for s in order:
+        for b in s.reads:
+            readers.setdefault(b, []).append(s)
+    for s in order:
+        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
+            continue
+        ended = [b for b in s.reads if max(readers[b], key=line.place) is s]
+        if sum(st.sizes[b] for b in ended) > sum(st.sizes[b] for b in s.writes):
+            needed = [x for b in s.reads for x in st.fillers[b]]
+            needed += [x for b in ended for x in readers[b] if x is not s]
+            border = st.border
+            if border is not None and line.place(border) < line.place(s):
+                needed.append(border)
+            after = line.behind[max(needed, key=line.place)]
+            if after is not None and after is not s:
+                line.move(s, after)
     return line.all()
 
 

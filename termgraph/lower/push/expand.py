@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from termgraph.lower.push.accumulated import accumulated
 from termgraph.lower.push.arms import with_taken_arguments
 from termgraph.lower.push.assertions import asserted
 from termgraph.lower.push.masks import selected
@@ -24,7 +25,6 @@ from termgraph.terms.ops.elementwise import (
     isfinite,
     log,
     mul,
-    neg,
     sub,
     switch,
     true_div,
@@ -35,7 +35,7 @@ from termgraph.terms.ops.reduce import max_or_lowest, sum_
 from termgraph.terms.ops.shaping import shape_i, specify_shape
 from termgraph.terms.ops.sorting import argsort, too_few
 from termgraph.terms.term import AnyTerm, Const, mk
-from termgraph.terms.traverse import client_map, rebuild
+from termgraph.terms.traverse import rebuild
 from termgraph.terms.types import Axes, TupleType
 
 if TYPE_CHECKING:
@@ -175,54 +175,6 @@ WIDENED = {
     "argtopk": ("bfloat16",),
 }
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
-# c + alpha * a @ b, which the library adds into the storage of c.
-GEMM = Op("gemm", arity=4, infer=lambda c, a, b, alpha: c, meaning=None, kind="linalg")
-
-
-def accumulated(roots: Sequence[Any]) -> list[Any]:
-    """Roots of the form c + alpha * dot(a, b) as one library call that starts from c.
-
-    Not those that something else is computed from, as from a momentum a weight: the product would be made twice.
-    """
-    clients = client_map(roots)
-    return [_accumulated(r, clients) if all(t == "output" for t, _ in clients[r]) else r for r in roots]
-
-
-def _accumulated(t: AnyTerm, clients: Clients) -> AnyTerm:
-    if t.op not in (add, sub) or len(t.args) != 2 or t.type.dtype not in ("float32", "float64"):
-        return t
-    for k in (0, 1) if t.op is add else (1,):
-        found = _scaled_product(t.args[k], clients)
-        c = t.args[1 - k]
-        if found is not None and c.type.dtype == t.type.dtype and c.type.ndim == 2 and 1 not in c.type.shape:
-            alpha, product = found
-            if t.op is sub:
-                alpha = mk(neg, (alpha,))
-            return mk(GEMM, (c, *product.args, alpha))
-    return t
-
-
-def _scaled_product(t: AnyTerm, clients: Clients) -> tuple[AnyTerm, AnyTerm] | None:
-    """A scalar and the product of two matrices that nobody else uses, if t is their product."""
-    factors = list(t.args) if t.op is mul else [t]
-    products = [f for f in factors if f.args and f.op.family.name == "dot" and len(clients[f]) == 1]
-    others = [_scalar_of(f) for f in factors if f not in products]
-    rest = [s for s in others if s is not None]
-    if len(clients[t]) != 1 or len(products) != 1 or len(rest) < len(others) or products[0].type.ndim != 2:
-        return None
-    if any(a.type.dtype != t.type.dtype for a in products[0].args):
-        return None
-    one = Const(np.ones((), t.type.dtype))
-    return in_dtype(mk(mul, tuple(rest)) if len(rest) > 1 else rest[0] if rest else one, t.type.dtype), products[0]
-
-
-def _scalar_of(t: AnyTerm) -> AnyTerm | None:
-    """The 0-d term that t repeats, or None."""
-    while t.args and t.op.family is dimshuffle and all(d == "x" for d in t.op.params["order"]):
-        t = t.args[0]
-    if t.__class__ is Const and t.scalar is not None:
-        return Const(np.asarray(t.scalar, t.type.dtype))
-    return t if t.type.ndim == 0 else None
 
 
 def _expanded_loop(op: Op, origin: dict[Any, Any], products: Sequence[str], calls: Collection[str]) -> Op:

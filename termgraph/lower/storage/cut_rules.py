@@ -64,13 +64,15 @@ def _added_product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """c + alpha * a @ b: c goes to the result first, unless it is nothing but zeros, as gradients of loops begin."""
     c, a, b, alpha = t.args
     index, vars = nest(s.lengths[t])
-    start: Any = s.push.at(c, s.push.read_at(c, index))
+    follows = s.push.bufs.get(c) is buf  # another one, which has the same room
+    start: Any = None if follows else s.push.at(c, s.push.read_at(c, index))
     factor: Any = s.push.at(alpha, ())
-    if start.op is CONST and start.scalar == 0 and factor.op is CONST and factor.scalar == 1:
+    if not follows and start.op is CONST and start.scalar == 0 and factor.op is CONST and factor.scalar == 1:
         _multiply(s, t, buf, a, b)
         return
     left, right = _operand(s, a, [], 2), _operand(s, b, [], 2)
-    s.add(Store(buf, buf.offset(index), start, vars))
+    if not follows:
+        s.add(Store(buf, buf.offset(index), start, vars))
     options = {"batch": [], "dtype": t.type.dtype, "beta": 1, "alpha": factor}
     sizes = (s.lengths[a][0], s.lengths[b][1], s.lengths[a][1])
     s.add(Call("gemm", buf, [left, right], sizes, 1, options=options))

@@ -119,6 +119,9 @@ class Storage:
         self.push.rows_in_loops = rows_in_loops and are_many(lengths, self.order)
         self.push.joins = any(t.op.family.name == "join" for t in self.order)
         self.push.bufs.update((t, self._buf(t)) for t in self.cuts)
+        for t in reversed(self.cuts):  # a product that is added to another one is added in its place
+            if t.op.family.name == "gemm" and t.args[0].op is t.op:
+                self.push.bufs[t.args[0]] = self.push.bufs[t]
         self.made: dict[Any, list[Any]] = {}  # the statements of each root
         self.cut_at: set[Poly] = set()  # indices along an axis of which each part has a statement of its own
 
