@@ -31,7 +31,20 @@ from termgraph.lower.loops.tree import (
     Write,
 )
 from termgraph.lower.memory.strides import distance
-from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, HEAVY, LOAD, PICK, Buf, Needs, Scalars, kids, own_cost, scalars
+from termgraph.lower.push.kernel import (
+    ARG_FOLDS,
+    FOLD,
+    HEAVY,
+    INDEX,
+    LOAD,
+    PICK,
+    Buf,
+    Needs,
+    Scalars,
+    kids,
+    own_cost,
+    scalars,
+)
 from termgraph.lower.schedule.loop_tiles import cut_into_tiles
 from termgraph.lower.schedule.rows import computed_where_needed
 from termgraph.lower.storage.policy import Store
@@ -389,7 +402,7 @@ class Planner:
         inner.guard = True
         known = var.extent.const
         width = COLUMN_WIDTH if known is None else min(COLUMN_WIDTH, -(-known // 16) * 16)
-        return Columns(var, width, [self.sweep(g, inner) for g in self.groups(statements, inner)])
+        return Columns(var, width, [self.sweep(g, inner, var) for g in self.groups(statements, inner)])
 
     def votes(self, var: Var, folds: list[Any]) -> int:
         """Loads that run along memory with the outer variable against those that do so with the inner one."""
@@ -404,14 +417,22 @@ class Planner:
                     votes += (outer < inner) - (inner < outer and var in offset.fv)
         return votes
 
-    def sweep(self, group: Group, inner: Scope) -> Sweep:
+    def sweep(self, group: Group, inner: Scope, lane: Var) -> Sweep:
         outer = Scope(inner, group.var)
         lanes = Scope(outer, guard=True)
         # What does not depend on the lane is computed in `outer`; the lane's variable is bound inside only.
         for x in [*[Acc(f) for f in group.folds], *group.stores]:
             self.leaf(x, lanes)
         inner.known.update(group.folds)
-        return Sweep(group.var, group.folds, outer.nodes, lanes.nodes)
+        once = [] if group.stores or group.var is None else self.indices_of_rows(lanes.nodes, lane)
+        return Sweep(group.var, group.folds, [*outer.nodes, *once], [n for n in lanes.nodes if n not in once])
+
+    def indices_of_rows(self, nodes: Sequence[Node], lane: Var) -> list[Node]:
+        """Indices from data that all lanes share, and what they are made of: checked in each lane they take most of
+        the time. Other values of a row stay where they are, so that several rows are added in one go."""
+        free = [n for n in nodes if isinstance(n, Let) and lane not in self.s.free(n.term)]
+        plain = not any(isinstance(n, Branch) for n in nodes) and all(n.stored is None for n in free)
+        return list(free) if plain and any(n.term.op.family is INDEX for n in free) else []
 
 
 def _computed(x: Any) -> list[Any]:

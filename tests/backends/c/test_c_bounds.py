@@ -28,3 +28,18 @@ def test_bounds(case, dtype):
     a, b = (v.ravel() for v in np.meshgrid(np.array(VALUES, dtype), np.array(VALUES, dtype)))
     want = eval(case, {"T": np, "x": a, "y": b, "nan": float("nan")})
     np.testing.assert_array_equal(f(a, b), want)
+
+
+def test_rows_that_are_looked_up_and_added_are_checked_once_for_all_columns():
+    """Not in each lane: the index belongs to the row. An index out of bounds is an error as before."""
+    x, i = T.dmatrix("x"), T.lmatrix("i")
+    f = tg.function([x, i], x[i].sum(axis=1), mode=tg.Mode(linker="c"))
+    lines = f.source("c").splitlines()
+    check = next(k for k, line in enumerate(lines) if "k0_low = k0 <" in line)
+    lane = next(k for k, line in enumerate(lines) if k > check and "for (int64_t u = 0" in line)
+    assert "a0_lane[u] +=" in "".join(lines[lane : lane + 4])
+    table, places = np.arange(60.0).reshape(6, 10), np.array([[0, -6, 5], [3, 3, -1]])
+    np.testing.assert_array_equal(f(table, places), table[places].sum(axis=1))
+    places[1, 2] = 6
+    with pytest.raises(IndexError):
+        f(table, places)
