@@ -52,8 +52,8 @@ def power_of_two(n: int) -> int:
 
 def of_lengths(a: Atom) -> bool:
     """Whether a number depends on lengths alone: it can be computed whether or not it is needed (n / 0 is 0)."""
-    if isinstance(a, Apply):
-        return all(of_lengths(x) for p in a.args for m, _ in p.terms for x in m)
+    if isinstance(a, Apply):  # no walk: lengths of lengths share their parts, of which there would be too many ways
+        return not a.fv and not any(p.values for p in a.args)
     return isinstance(a, Sym)
 
 

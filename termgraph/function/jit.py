@@ -7,14 +7,16 @@ graph is compiled.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, overload
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
 from termgraph.function.api import function
 from termgraph.function.mode import Mode
-from termgraph.tensor.variable import Variable
+from termgraph.tensor.sharedvar import SharedVariable
+from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.types import TensorType
 
@@ -22,18 +24,35 @@ if TYPE_CHECKING:
     from termgraph.function.compiled import MachineFunction
 
 
+class JitOptions(TypedDict, total=False):
+    """The keyword arguments of `jit`."""
+
+    mode: str | Mode | None
+    at_once: bool
+    static_argnums: int | Iterable[int]
+    static_argnames: str | Iterable[str]
+
+
 @overload
-def jit(fun: Callable[..., Any], *, mode: str | Mode | None = None, at_once: bool = True) -> Jitted: ...
+def jit(fun: Callable[..., Any], **options: Unpack[JitOptions]) -> Jitted: ...
 @overload
-def jit(fun: None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Decorator: ...
-def jit(fun: Callable[..., Any] | None = None, *, mode: str | Mode | None = None, at_once: bool = True) -> Any:
+def jit(fun: None = None, **options: Unpack[JitOptions]) -> Decorator: ...
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    mode: str | Mode | None = None,
+    at_once: bool = True,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+) -> Any:
     """Decorator: `fun` takes and gives variables when it is traced, the result takes and gives arrays.
 
     It is traced once for each combination of dtypes and ranks; Python's `if` and `for` in it run while tracing, so they
     may depend on shapes' ranks and on plain Python values, not on the numbers in arrays (use `tg.ifelse`, `tg.scan`).
     Arguments and results may be dictionaries, tuples and lists of arrays, nested as you like (a list of plain numbers
-    is an array). Other arguments (strings, None, bools, functions) are passed to it as they are. `mode` is as in
-    `function`; `at_once=False` compiles at the first call already.
+    is an array). Other arguments (strings, None, bools, functions) are passed to it as they are, and so are those that
+    `static_argnums` or `static_argnames` name: each value is traced anew. Called with variables, as by another function
+    that is traced, it gives variables. `mode` is as in `function`; `at_once=False` compiles at the first call already.
 
     >>> import numpy as np, termgraph as tg, termgraph.tensor as T
     >>> @tg.jit
@@ -52,10 +71,12 @@ def jit(fun: Callable[..., Any] | None = None, *, mode: str | Mode | None = None
     {'w': array([0.9, 0.8]), 'b': array([-0.1, -0.1])}
     """
     if fun is None:
-        return functools.partial(jit, mode=mode, at_once=at_once)
+        return functools.partial(
+            jit, mode=mode, at_once=at_once, static_argnums=static_argnums, static_argnames=static_argnames
+        )
     if not callable(fun):
         raise TypeError(f"jit wraps a function, got {fun!r:.60}")
-    return Jitted(fun, mode, at_once)
+    return Jitted(fun, mode, at_once, _static(fun, static_argnums, static_argnames))
 
 
 Decorator = Callable[[Callable[..., Any]], "Jitted"]
@@ -65,21 +86,41 @@ Traced = Callable[..., Any]  # of arrays: a compiled function, or one that puts 
 class Jitted:
     """What `jit` makes. `compiled` maps kinds of arguments to functions, `clear()` forgets them."""
 
-    def __init__(self, fun: Callable[..., Any], mode: str | Mode | None, at_once: bool) -> None:
-        self.fun, self.mode, self.at_once = fun, mode, at_once
+    def __init__(
+        self, fun: Callable[..., Any], mode: str | Mode | None, at_once: bool, static: frozenset[int | str]
+    ) -> None:
+        self.fun, self.mode, self.at_once, self.static = fun, mode, at_once, static
         self.compiled: dict[tuple[Any, ...], Any] = {}
         self._seen: dict[tuple[Any, ...], Any] = {}
         functools.update_wrapper(self, fun)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays: list[np.ndarray] = []
-        given = [flattened(a, arrays) for a in args], {k: flattened(a, arrays) for k, a in kwargs.items()}
+        if self.static:
+            given = self._with_static(args, kwargs, arrays)
+        else:
+            given = [flattened(a, arrays) for a in args], {k: flattened(a, arrays) for k, a in kwargs.items()}
         shape = (tuple(given[0]), tuple(given[1]), tuple(given[1].values()))
         key = (shape, tuple([(a.dtype.str, a.ndim) for a in arrays]))
         f = self.compiled.get(key)
         if f is None:
+            if _symbolic(shape):
+                return self._applied(shape, iter([as_tensor(a) for a in arrays]))
             f = self._made(key, shape, arrays)
         return f(*arrays)
+
+    def _with_static(self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[np.ndarray]) -> Any:
+        """The forms of the arguments, of which some are passed on as they are."""
+        static = self.static
+        return (
+            [_Plain(a) if k in static else flattened(a, arrays) for k, a in enumerate(args)],
+            {k: _Plain(a) if k in static else flattened(a, arrays) for k, a in kwargs.items()},
+        )
+
+    def _applied(self, shape: tuple[Any, ...], leaves: Iterator[Any]) -> Any:
+        """What the function gives for arguments of this form."""
+        args = [rebuilt(form, leaves) for form in shape[0]]
+        return self.fun(*args, **{k: rebuilt(form, leaves) for k, form in zip(*shape[1:])})
 
     def _made(self, key: tuple[Any, ...], shape: tuple[Any, ...], arrays: list[np.ndarray]) -> Traced:
         """The function for this kind of arguments: a plain one the first time, then a compiled one."""
@@ -95,9 +136,7 @@ class Jitted:
             TensorType.of(a.dtype.name, (None,) * a.ndim).make_variable(name)
             for a, name in zip(arrays, _labels(self.fun, shape))
         ]
-        leaves = iter(inputs)
-        args = [rebuilt(form, leaves) for form in shape[0]]
-        results = self.fun(*args, **{k: rebuilt(form, leaves) for k, form in zip(*shape[1:])})
+        results = self._applied(shape, iter(inputs))
         outputs: list[Any] = []
         form = _results(results, outputs)
         single = outputs[0] if form is LEAF else outputs
@@ -132,7 +171,10 @@ class _Plain:
         try:
             hash(value)
         except TypeError:
-            raise TypeError(f"jit: an argument that is no array must be hashable, got {type(value).__name__}") from None
+            raise TypeError(
+                f"jit: an argument that is no array must be hashable, got {type(value).__name__}; "
+                "arrays may lie in dictionaries, lists, tuples and named tuples"
+            ) from None
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -157,6 +199,13 @@ def flattened(value: object, arrays: list[np.ndarray]) -> Any:
     return _Plain(value)
 
 
+def _symbolic(form: Any) -> bool:
+    """Whether a form holds an expression; what is shared or constant has a value."""
+    if isinstance(form, _Plain):
+        return isinstance(form.value, Variable) and not isinstance(form.value, (SharedVariable, Constant))
+    return isinstance(form, tuple) and any(_symbolic(item) for item in form)
+
+
 def rebuilt(form: Any, leaves: Iterator[Any]) -> Any:
     """The value of a form with other leaves in the places of arrays."""
     if form is LEAF:
@@ -179,6 +228,22 @@ def _results(value: object, outputs: list[Any]) -> Any:
         return _Plain(None)
     outputs.append(value if isinstance(value, Variable) else as_tensor(value))
     return LEAF
+
+
+def _static(fun: Callable[..., Any], nums: int | Iterable[int], names: str | Iterable[str]) -> frozenset[int | str]:
+    """Places and names of the arguments that are passed on as they are; each of these has both where it can."""
+    places = {nums} if isinstance(nums, int) else set(nums)
+    called = {names} if isinstance(names, str) else set(names)
+    if not places and not called:
+        return frozenset()
+    parameters = list(inspect.signature(fun).parameters)
+    unknown = called.difference(parameters)
+    if unknown or any(not -len(parameters) <= k < len(parameters) for k in places):
+        raise ValueError(
+            f"jit: static arguments {sorted(places)} {sorted(called)}, but the parameters are {parameters}"
+        )
+    places = {k % len(parameters) for k in places} | {parameters.index(name) for name in called}
+    return frozenset(places | {parameters[k] for k in places})
 
 
 def _kind_of(value: object) -> Any:

@@ -197,7 +197,8 @@ def jacobian(
            [0., 4.]])
     """
     if not isinstance(expression, Variable):
-        raise TypeError(f"jacobian: the expression must be a variable, got {type(expression).__name__}")
+        instead = "; write tg.jacobian(f(x), x)" if callable(expression) else ""
+        raise TypeError(f"jacobian: the expression must be a variable, got {type(expression).__name__}{instead}")
     asked, single = listed("jacobian", "wrt", wrt)
     constant = variables("consider_constant", consider_constant)
     check_wrt(expression)
@@ -267,6 +268,8 @@ def hessian(
     array([[0., 4.],
            [4., 2.]])
     """
+    if callable(cost):
+        raise TypeError("hessian: the cost must be an expression, got a function; write tg.hessian(f(x), x)")
     asked, single = listed("hessian", "wrt", wrt)
     first = grad(cost, asked, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
     second = [jacobian(g, v, consider_constant, "ignore") for g, v in zip(first, asked)]

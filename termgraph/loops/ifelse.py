@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import Any, overload
 
 from termgraph.tensor.likes import TensorLike
@@ -37,6 +38,12 @@ def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str 
             f"the condition of ifelse must be a scalar, got {condition} of type {condition.type}; "
             "use T.switch to choose element by element, or reduce it with .all() or .any()"
         )
+    for what, branch in (("then", then_branch), ("else", else_branch)):
+        if isinstance(branch, (FunctionType, MethodType)):
+            raise TypeError(
+                f"ifelse: the {what}-branch is a function; give what it returns, ifelse(c, f(x), g(x)): "
+                "only the branch that is chosen is computed"
+            )
     several = isinstance(then_branch, (list, tuple))
     if several != isinstance(else_branch, (list, tuple)):
         raise TypeError("ifelse: give both branches as single values, or both as lists of the same length")

@@ -8,6 +8,8 @@
 [20.0, 12.8, 8.19]
 """
 
+from typing import NoReturn
+
 from termgraph.optim.clipping import clip, clip_by_global_norm, clip_by_norm, global_norm
 from termgraph.optim.optimizers import (
     adadelta,
@@ -42,3 +44,10 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    text = f"module 'termgraph.optim' has no attribute {name!r}"
+    meant = name.lower()
+    hint = f"; write updates = tg.optim.{meant}(rate)(cost, params)" if meant in __all__ else ""
+    raise AttributeError(text + hint, name=name)

@@ -96,7 +96,7 @@ def _length(x: TensorLike, labels: Labels, k: str) -> Any:
 def _common_length(a: TensorLike, la: Labels, b: TensorVariable, lb: Labels, k: str) -> TensorVariable:
     """The length of a batch dimension, of which one may be 1 and broadcast."""
     n, m = _length(a, la, k), _length(b, lb, k)
-    return n if isinstance(n, int) and n != 1 or m == 1 else m
+    return n if isinstance(n, int) and n != 1 or isinstance(m, int) and m == 1 else m
 
 
 def _row_products(a: Any, la: Labels, b: TensorVariable, lb: Labels, batch: list, summed: list) -> tuple[Any, list]:

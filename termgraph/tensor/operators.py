@@ -108,6 +108,19 @@ def _no_len(self: Any) -> int:
     return self.type.shape[0]
 
 
+def _no_format(self: Any, spec: str) -> str:
+    if spec:
+        raise TypeError(
+            f"{self} has no value to be written as {spec!r} while the graph is built; "
+            "tg.printing.Print(message)(x) prints the value when it is computed"
+        )
+    return str(self)
+
+
+def _no_membership(self: Any, item: object) -> bool:
+    raise TypeError(f"what is in {self} is not known while building the graph; use T.eq({self}, value).any()")
+
+
 # What to write instead of a conversion that Python or a module of numbers asks for.
 _INSTEAD = {
     "int": "T.cast(x, 'int64')",
@@ -145,6 +158,7 @@ def install() -> None:
     methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
     methods["__bool__"] = _refuse_bool
     methods["__iter__"], methods["__len__"] = _no_iteration, _no_len
+    methods["__format__"], methods["__contains__"] = _no_format, _no_membership
     methods["__float__"], methods["__int__"] = _no_conversion("float"), _no_conversion("int")
     methods["__index__"] = _no_conversion("an index")
     for name, function in methods.items():

@@ -102,3 +102,39 @@ def test_f96_names_of_inputs_in_messages():
     with pytest.raises(ValueError, match=r"params\['w'\]"):
         total({"w": np.ones(2)}, np.ones(3))
     assert total({"w": np.ones(3)}, [1.0, 2.0, 3.0]) == 9
+
+
+def test_a_compiled_function_within_another_is_part_of_it():
+    inner = tg.jit(lambda p, x, power=2: (p["w"] * x) ** power)
+    outer = tg.jit(lambda p, x: tg.value_and_grad(lambda p: inner(p, x, power=3).sum())(p), at_once=False)
+    value, slopes = outer({"w": a}, b)
+    assert value == ((a * b) ** 3).sum() and np.allclose(slopes["w"], 3 * a**2 * b**3)
+    x = T.dvector("x")
+    for _ in range(2):
+        assert np.array_equal(
+            inner({"w": [1.0, 2.0]}, x).eval({x: b}), (a * b) ** 2
+        )  # beside an expression lists are arrays
+    assert inner.compiled == {} and np.array_equal(inner({"w": a}, b), (a * b) ** 2)
+    rows = tg.vmap(tg.jit(lambda r: r.sum()))(T.stack([x, x + 1]))
+    assert rows.eval({x: a}).tolist() == [3, 5]
+    w = tg.shared(a, name="w")
+    assert np.array_equal(inner({"w": w}, b), (a * b) ** 2)  # what is shared has a value
+
+
+def test_numbers_that_are_no_inputs():
+    traced = []
+
+    @tg.jit(static_argnames="axis", at_once=False)
+    def total(x, axis, steps=2):
+        traced.append(axis)
+        return x.sum(axis=axis) * steps
+
+    table = np.arange(6.0).reshape(2, 3)
+    assert total(table, 0).tolist() == [6, 10, 14] and total(table, axis=1, steps=1).tolist() == [3, 12]
+    assert total(table, 0).tolist() == [6, 10, 14] and traced == [0, 1]
+    halves = tg.jit(lambda x, n: [x[k::n] for k in range(n)], static_argnums=-1)
+    assert [part.tolist() for part in halves(np.arange(4), 2)] == [[0, 2], [1, 3]]
+    with pytest.raises(ValueError, match=r"static arguments \[\] \['m'\], but the parameters are \['x', 'n'\]"):
+        tg.jit(lambda x, n: x, static_argnames=["m"])
+    with pytest.raises(TypeError, match="must be hashable, got ndarray; arrays may lie in dictionaries"):
+        total(table, axis=np.zeros(2))

@@ -345,3 +345,10 @@ def test_random_graphs(seed):
     values = [rng.normal(size=(3, 3)) for _ in range(2)]
     rng2 = np.random.default_rng(seed + 100)
     check_rop(lambda x, y: build(x, y) + x * y, *values, rng=rng, tolerance=1e-4)
+
+
+def test_functions_are_not_expressions():
+    x = T.dvector("x")
+    for matrix in (tg.jacobian, tg.hessian):
+        with pytest.raises(TypeError, match=rf"write tg.{matrix.__name__}\(f\(x\), x\)"):
+            matrix(lambda x: (x**2).sum(), x)

@@ -84,3 +84,11 @@ def test_different_numbers_of_examples(mode):
     a, b = T.dmatrix("a"), T.dmatrix("b")
     told = fails([a, b], tg.vmap(lambda a, b: a @ b)(a, b), [np.ones((3, 2)), np.ones((4, 2))], mode)
     assert "lambda a, b: a @ b" in told
+
+
+def test_branches_are_values():
+    x = T.dvector("x")
+    with pytest.raises(
+        TypeError, match=r"the else-branch is a function; give what it returns, ifelse\(c, f\(x\), g\(x\)\)"
+    ):
+        tg.ifelse(x[0] > 0, x, lambda: -x)

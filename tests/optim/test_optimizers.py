@@ -236,3 +236,9 @@ def test_methods_of_other_libraries_say_what_to_write(word):
     with pytest.raises(AttributeError, match=rf"no '{word}'.*adam\(\.\.\.\)\(cost, params\)"):
         getattr(tg.optim.adam(0.1), word)
     assert copy.copy(tg.optim.adam(0.1)).name == "adam"
+
+
+def test_classes_of_other_libraries_are_told_from_functions():
+    with pytest.raises(AttributeError, match=r"no attribute 'AdamW'; write updates = tg.optim.adamw\(rate\)"):
+        tg.optim.AdamW
+    assert not hasattr(tg.optim, "lbfgs")

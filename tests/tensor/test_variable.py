@@ -187,3 +187,12 @@ def test_every_public_name_of_the_language_is_documented():
     public = {n: getattr(T, n) for n in dir(T) if not n.startswith("_")}
     bare = [n for n, f in public.items() if callable(f) and not (getattr(f, "__doc__", None) or "").strip()]
     assert bare == []
+
+
+def test_what_has_no_value_yet_is_not_written_or_searched():
+    x = T.dvector("x")
+    assert f"{x} of {x + 1}" == "x of add.0"
+    with pytest.raises(TypeError, match=r"x has no value to be written as '.3f' .* tg.printing.Print"):
+        f"{x:.3f}"
+    with pytest.raises(TypeError, match=r"T.eq\(x, value\).any\(\)"):
+        3 in x  # noqa: B015

@@ -62,7 +62,7 @@ def _is_multiple(n: Poly, length: Poly) -> bool:
 
 def _divisions(value: Any, divided: set[Any]) -> Iterator[Apply]:
     """The divisions in the indices of what is loaded, asked or counted below a term."""
-    terms, seen = [value], set()
+    terms, seen = [value], set()  # lengths of lengths share their parts, as terms do
     while terms:
         t = terms.pop()
         if t in seen or t not in divided:
@@ -72,6 +72,9 @@ def _divisions(value: Any, divided: set[Any]) -> Iterator[Apply]:
         polys = [p for p in t.op.params.values() if isinstance(p, Poly)]
         while polys:
             p = polys.pop()
+            if p in seen:
+                continue
+            seen.add(p)
             terms.extend(values(p))
             for a in p.atoms():
                 if isinstance(a, Apply):
