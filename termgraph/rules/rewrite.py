@@ -58,6 +58,19 @@ class _Frame:
         self._st = None
 
 
+class _End:
+    """What lies below the roots on the stack: a walk that is there has seen all, and need not ask at each node."""
+
+    __slots__ = ("_st",)
+    args = ()
+
+    def __init__(self) -> None:
+        self._st = None
+
+
+_END = _End()
+
+
 def normalize(roots: Sequence[Any], rs: Any, budget: int | None = None, memo: Memo | None = None) -> Any:
     """Normal forms of the roots under a compiled rule set, and the trace of what was done."""
     later = memo.enter(rs) if memo is not None else None
@@ -112,7 +125,7 @@ class _Run:
         self.half = self.stamp if memo is None or memo.at_last else memo.half
         _introduce(self.roots, (rs, *soon, *last))
         self.verdicts = rs.verdicts(soon, last)
-        self.stack: list[Any] = self.roots[::-1]
+        self.stack: list[Any] = [_END, *self.roots[::-1]]
         self.firsts = {} if memo is None else memo.firsts
         self.trace = Trace(self.roots, rs.named)
         USES.start(self.roots, (self.stamp, self.settled))
@@ -132,14 +145,15 @@ class _Run:
         limit = self.budget or FIRST_BUDGET
         uses, first_met = USES, self.firsts.setdefault
         visited = matched = fired = 0
-        while stack:
-            t = pop()
+        t = pop()
+        while True:
             st = t._st
-            if st is stamp or st is settled or st is half:
-                continue
             args = t.args
             n = len(args)
             if st is not waiting:
+                if st is stamp or st is settled or st is half:
+                    t = pop()
+                    continue
                 if st is pending:
                     push(t)
                     self._loop(t)
@@ -149,16 +163,18 @@ class _Run:
                     if st is not settled and st is not stamp and st is not half:
                         t._st = waiting
                         push(t)
-                        push(b)
                         st = a._st
                         if st is not settled and st is not stamp and st is not half:
-                            push(a)  # the first operand is on top: it comes first
+                            push(b)
+                            t = a  # the first operand comes first
+                        else:
+                            t = b
                         continue
                     st = a._st
                     if st is not settled and st is not stamp and st is not half:
                         t._st = waiting
                         push(t)
-                        push(a)
+                        t = a
                         continue
                 elif n == 1:
                     a = args[0]
@@ -166,7 +182,7 @@ class _Run:
                     if st is not settled and st is not stamp and st is not half:
                         t._st = waiting
                         push(t)
-                        push(a)
+                        t = a
                         continue
                 elif n:
                     for a in args[::-1]:
@@ -177,6 +193,7 @@ class _Run:
                                 push(t)
                             push(a)
                     if t._st is waiting:
+                        t = pop()
                         continue
             u = t
             if n == 2:
@@ -189,7 +206,7 @@ class _Run:
                         b = y
                     u = mk2(t.op, a, b)
                 x, y = a._st, b._st
-                mark = settled if x is settled and y is settled else stamp if x is stamp or y is stamp else half
+                mark = x if x is y else stamp if x is stamp or y is stamp else half
             elif n == 1:
                 a = args[0]
                 x = a._nf
@@ -206,10 +223,14 @@ class _Run:
                 counts = uses.counts
                 if counts is not None:
                     counts[r] = counts.get(r, 0) + counts.get(a, 0)
+                t = pop()
                 continue
+            elif t is _END:
+                break
             elif t.__class__ is not Term:
                 visited += 1
                 t._st = settled
+                t = pop()
                 continue
             else:
                 mark = settled
@@ -233,11 +254,13 @@ class _Run:
                 if counts is not None:
                     counts[u] = counts.get(u, 0) + counts.get(t, 0)
                 st = u._st
-                if st is stamp or st is settled or st is half:
-                    t._st, t._nf = stamp, u if u._nf is None else u._nf
-                    continue
-                if st is pending:
-                    self._loop(u)
+                if st is not None:  # it is not new
+                    if st is stamp or st is settled or st is half:
+                        t._st, t._nf = stamp, u if u._nf is None else u._nf
+                        t = pop()
+                        continue
+                    if st is pending:
+                        self._loop(u)
             sig = u.sig
             if sig.judge is key:
                 verdict = sig.verdict
@@ -264,18 +287,20 @@ class _Run:
                         mark = half
             if res is None:
                 if commuted:
-                    if n == 2:
-                        ref = u.op.sigs.terms.get((b, a)) if a is not b else None
-                        swapped = u if ref is None else ref()
-                    else:
+                    swapped = u
+                    if n != 2:
                         swapped = first_met((u.op, *sorted(map(id, args))), u)
+                    elif a is not b and (ref := u.op.sigs.terms.get((b, a))) is not None:
+                        swapped = ref()
                     if swapped is not u and self._replaces(swapped, u):
                         t._st = stamp
                         t._nf = swapped
+                        t = pop()
                         continue
                 u._st = mark
                 if u is not t:
                     t._st, t._nf = stamp, u
+                t = pop()
                 continue
             r, rid = res
             if sampled:
@@ -286,12 +311,13 @@ class _Run:
             if st is stamp or st is settled or st is half:
                 t._st = u._st = stamp
                 t._nf = u._nf = r if r._nf is None else r._nf
+                t = pop()
                 continue
             if fired > limit:
                 limit = self._budget(limit)
             t._st = u._st = pending
             push(_Frame(t, u, r, rid))
-            push(r)
+            t = r
         trace.visited = visited
         return [r if r._nf is None else r._nf for r in self.roots], trace
 
