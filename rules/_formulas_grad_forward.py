@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import termgraph.tensor as T
 from termgraph.rules.formulas import formula
+from termgraph.tensor.lengths import length
 from termgraph.terms.ops.sorting import argsort, unique_all
 
 
@@ -11,6 +12,13 @@ from termgraph.terms.ops.sorting import argsort, unique_all
 def in_sorted_order(x, t, axis):
     """The tangent of x, moved to where the elements of x go when sorted."""
     return T.take_along_axis(t, argsort(x, axis=axis), axis=axis)
+
+
+@formula
+def from_sorted_places(x, places, t):
+    """The tangents of the elements of x that sorting its rows puts at places."""
+    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
+    return t[(*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])]
 
 
 @formula

@@ -66,6 +66,14 @@ def unsorted(x, g, axis):
 
 
 @formula
+def at_sorted_places(x, places, g):
+    """g at the elements of x that sorting its rows puts at places, zeros elsewhere."""
+    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
+    found = (*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])
+    return T.inc_subtensor(T.zeros_like(x)[found], g)
+
+
+@formula
 def at_first_places(x, g, axis, equal_nan):
     """g where in x each distinct element or slice is first, zeros elsewhere."""
     place, nothing = unique_all(x, axis=axis, equal_nan=equal_nan)[1], T.zeros_like(x)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_shape import (
     at_first_places,
+    at_sorted_places,
     items,
     last_written,
     on_diagonal,
@@ -39,7 +40,15 @@ from termgraph.terms.ops.shaping import (
     specify_shape,
     unbroadcast,
 )  # fmt: skip
-from termgraph.terms.ops.sorting import bincount, sort, unique, unique_all, unique_counts, unique_inverse
+from termgraph.terms.ops.sorting import (
+    bincount,
+    order_statistics,
+    sort,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+)  # fmt: skip
 
 
 @ruleset("grad")
@@ -74,6 +83,7 @@ def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts
                                 tup(scatter_set(g, 0, *ns, index=a),
                                     switch(last_written(x, y, ns, a), gather(g, *ns, index=a), 0), *nothing_for(ns)))
     yield rule("sort",          pullback(sort(x, axis=a), g),                   (unsorted(x, g, a),))
+    yield rule("order_statistics", pullback(order_statistics(x, y), g),         (at_sorted_places(x, y, g), None))
     yield rule("unique",        pullback(unique(x, axis=a, equal_nan=b), g), (at_first_places(x, g, a, b),))
     yield rule("unique_all",    pullback(unique_all(x, axis=a, equal_nan=b), g, y, c, u),
                                 (at_first_places(x, g, a, b),))

@@ -119,6 +119,7 @@ SHAPES = {
     "split": lambda x: T.split(x, [1, 3], axis=1)[1],
     "squeeze": lambda x: T.squeeze(x[:1] * 2),
     "sort": lambda x: T.sort(x, axis=0) * T.sort(x, axis=1),
+    "median of many": lambda x: T.median(T.concatenate([x, 2 * x.sum(0) * T.ones((40, 1))], axis=0), axis=0) * x,
     "diff": lambda x: T.diff(x, axis=1),
     "topk": lambda x: T.topk(x, 2),
     "median": lambda x: T.median(x, axis=0),

@@ -190,6 +190,7 @@ from termgraph.tensor.products import trace as trace
 from termgraph.tensor.products import vdot as vdot
 from termgraph.tensor.products import vecdot as vecdot
 from termgraph.tensor.products import vecmat as vecmat
+from termgraph.tensor.quantiles import median as median
 from termgraph.tensor.quantiles import nanmedian as nanmedian
 from termgraph.tensor.quantiles import nanpercentile as nanpercentile
 from termgraph.tensor.quantiles import nanquantile as nanquantile
@@ -277,7 +278,6 @@ from termgraph.tensor.sorting import ediff1d as ediff1d
 from termgraph.tensor.sorting import interp as interp
 from termgraph.tensor.sorting import isin as isin
 from termgraph.tensor.sorting import lexsort as lexsort
-from termgraph.tensor.sorting import median as median
 from termgraph.tensor.sorting import one_hot as one_hot
 from termgraph.tensor.sorting import one_hot as to_one_hot
 from termgraph.tensor.sorting import partition as partition

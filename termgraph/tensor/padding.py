@@ -15,12 +15,12 @@ from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import as_length, length, length_operands, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.quantiles import median
 from termgraph.tensor.reductions import max as most_of
 from termgraph.tensor.reductions import mean, to_dtype
 from termgraph.tensor.reductions import min as least_of
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import broadcast_to, expand_dims
-from termgraph.tensor.sorting import median
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew

@@ -1,4 +1,4 @@
-"""Quantiles, percentiles and the median of what is not NaN: elements of sorted rows, or what lies between two."""
+"""Medians, quantiles and percentiles, with NaN or without: elements of rows in order, or what lies between two."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.tensor.creation import full
+from termgraph.tensor.creation import arange, full
 from termgraph.tensor.elemwise import cast
-from termgraph.tensor.joining import concatenate
+from termgraph.tensor.joining import concatenate, stack
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.nans import count_numbers, has_nan
-from termgraph.tensor.reductions import axes_of, cumsum
+from termgraph.tensor.reductions import axes_of, count, cumsum, keep_dimensions, mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
-from termgraph.tensor.sorting import argsort, median, sort
+from termgraph.tensor.sorting import argsort, sort
 from termgraph.tensor.statistics import in_order
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import required
+from termgraph.terms.ops.sorting import order_statistics
 from termgraph.terms.term import Const
 
 FROM_ENDS = ("linear", "lower", "higher", "midpoint", "nearest")  # a share q of the way from the first to the last
@@ -40,6 +41,27 @@ PLACES = {
     "normal_unbiased": (-5 / 8, 1 / 4),
 }
 METHODS_OF_QUANTILES = (*FROM_ENDS, *PLACES)
+_SHORT = 32  # rows of so many elements at most are sorted side by side, whatever is read of them
+
+
+@on_terms
+def median(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
+    x = as_tensor(x)
+    axes = axes_of(axis, x.ndim)
+    last = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    n = count(x, axes)
+    rows = reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n])
+    some = min(n, 1) if isinstance(n, int) else ew.minimum(n, 1)  # nothing is at no place, and its mean is NaN
+    places = [arange((n + some) // 2 - some, n // 2 + some)]
+    if x.type.kind in "fc":
+        places.append(arange(n - some, n))  # NaN is sorted to the end
+    found = sorted_at(rows, concatenate(places))
+    middle = mean(found[..., : length(places[0], 0)], -1)
+    if x.type.kind in "fc":
+        end = sum_over(found[..., length(places[0], 0) :], -1)
+        middle = ew.switch(ew.isnan(end), end, middle)
+    return keep_dimensions(middle, axes, x.ndim) if keepdims else middle
 
 
 @on_terms
@@ -69,10 +91,12 @@ def quantile(
     if weights is not None:
         return _by_weights(a, q, axis, method, keepdims, weights, False)
     axes = axes_of(axis, a.ndim)
-    ordered, n = _ordered(a, axes)
+    rows = _rows(a, axes)
+    n = length(rows, -1)
     below, above, part = _neighbours(q, n, method)
-    found = _between(ordered[..., below], ordered[..., above], part, method)
-    return _shares_first(_nan_if_any(found, ordered, q), a, q, axes, keepdims)
+    low, high, last = _elements(rows, below, above, q.ndim, [full([1], n - 1, "int64")])
+    found = _between(low, high, part, method)
+    return _shares_first(_nan_if(last[..., 0], found, q), a, q, axes, keepdims)
 
 
 @on_terms
@@ -97,11 +121,10 @@ def nanquantile(
     if not has_nan(a):
         return quantile(a, q, axis, method, keepdims)
     axes = axes_of(axis, a.ndim)
-    ordered = sort(_with_nan(_rows(a, axes)), -1)
-    each = [*range(ordered.ndim - 1), *["x"] * q.ndim]
-    last = dimshuffle(count_numbers(ordered, -1, False) - 1, *each)  # of the elements of a row; NaNs stand behind it
-    below, above, part = _neighbours(q, ew.maximum(last, 0) + 1, method)
-    low, high = [_picked(ordered, p) for p in (below, above)]
+    rows = _rows(a, axes)
+    last = dimshuffle(_last_number(rows), *range(rows.ndim - 1), *["x"] * q.ndim)
+    below, above, part = _neighbours(q, last + 1, method)
+    low, high, _ = _elements(_with_nan(rows), below, above, q.ndim)
     return _shares_first(_between(low, high, part, method), a, q, axes, keepdims)
 
 
@@ -127,14 +150,13 @@ def _by_weights(
     last = length(rows, -1) - 1
     found = take_along_axis(ordered, ew.minimum(places, last), -1)
     found = reshape(found, [*lengths(rows)[:-1], *lengths(q)])
-    return _shares_first(found if skip else _nan_if_any(found, ordered, q), a, q, axes, keepdims)
+    return _shares_first(found if skip else _nan_if(ordered[..., -1], found, q), a, q, axes, keepdims)
 
 
-def _nan_if_any(found: TensorVariable, ordered: TensorVariable, q: TensorVariable) -> TensorVariable:
-    """What was found in sorted rows; NaN, which is sorted to the end, where a row has one."""
-    if ordered.type.kind != "f":
+def _nan_if(last: TensorVariable, found: TensorVariable, q: TensorVariable) -> TensorVariable:
+    """What was found in rows, of which the last element in order is given: NaN where a row has one."""
+    if last.type.kind != "f":
         return found
-    last = ordered[..., -1]
     return ew.switch(ew.isnan(dimshuffle(last, *range(last.ndim), *["x"] * q.ndim)), np.nan, found)
 
 
@@ -189,13 +211,33 @@ def _part(place: TensorVariable, floor: TensorVariable, below: TensorVariable, m
     return place - floor
 
 
-def _picked(ordered: TensorVariable, places: TensorVariable) -> TensorVariable:
-    """Elements of each row, at places of its own."""
-    if ordered.ndim == 1:
-        return ordered[places]
-    rows = lengths(ordered)[:-1]
-    flat = take_along_axis(ordered, reshape(places, [*rows, product(lengths(places)[len(rows) :])]), -1)
-    return reshape(flat, lengths(places))
+def sorted_at(rows: TensorVariable, places: TensorVariable) -> TensorVariable:
+    """The elements that sorting each row puts at places, a vector for all rows or some for each.
+
+    Short rows are sorted many at once, and complex numbers have no routine that selects.
+    """
+    n = rows.type.shape[-1]
+    if rows.type.kind != "c" and (n is None or n > _SHORT):
+        return order_statistics(rows, places)
+    ordered = sort(rows, -1)
+    return ordered[..., places] if places.ndim == 1 else take_along_axis(ordered, places, -1)
+
+
+def _elements(
+    rows: TensorVariable, below: TensorVariable, above: TensorVariable, common: int, more: Sequence[TensorVariable] = ()
+) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
+    """What sorting the rows puts at two places for each share, and at `more` places, behind one another.
+
+    The places have `common` dimensions; those in front of them are the rows', where each row has places of its own.
+    """
+    lead = lengths(rows)[:-1]
+    dims = lengths(below)
+    own = dims[: len(dims) - common]
+    pairs = 2 * product(dims[len(own) :])
+    flat = reshape(stack([below, above], -1), [*own, pairs])  # side by side: one look finds both
+    found = sorted_at(rows, concatenate([flat, *more], -1) if more else flat)
+    two = reshape(found[..., :pairs], [*lead, *dims[len(own) :], 2])
+    return two[..., 0], two[..., 1], found[..., pairs:]
 
 
 def _numbers_and_shares(
@@ -213,17 +255,16 @@ def _numbers_and_shares(
     return a, q
 
 
-def _ordered(a: TensorVariable, axes: Sequence[int]) -> tuple[TensorVariable, Any]:
-    """What lies along axes as sorted rows, and how long a row is."""
-    rows = _rows(a, axes)
-    return sort(rows, -1), length(rows, -1)
-
-
 def _rows(a: TensorVariable, axes: Sequence[int]) -> TensorVariable:
     """What lies along axes as rows."""
     left = [d for d in range(a.ndim) if d not in axes]
     lengths_left = [length(a, d) for d in left]
     return reshape(dimshuffle(a, *left, *axes), [*lengths_left, product([length(a, d) for d in axes])])
+
+
+def _last_number(rows: TensorVariable) -> TensorVariable:
+    """The place of the last number of each sorted row, behind which its NaN stand; 0 where there is none."""
+    return ew.maximum(count_numbers(rows, -1, False) - 1, 0)
 
 
 def _with_nan(rows: TensorVariable) -> TensorVariable:
@@ -307,8 +348,12 @@ def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     a = as_tensor(a)
     if not has_nan(a):
         return median(a, axis, keepdims)
-    low, high = [nanquantile(a, 0.5, axis, method, keepdims) for method in ("lower", "higher")]
-    return ew.switch(ew.eq(low, high), low, (low + high) / 2)
+    axes = axes_of(axis, a.ndim)
+    rows = _rows(a, axes)
+    last = _last_number(rows)
+    low, high, _ = _elements(_with_nan(rows), last // 2, (last + 1) // 2, 0)
+    middle = ew.switch(ew.eq(low, high), low, (low + high) / 2)
+    return keep_dimensions(middle, axes, a.ndim) if keepdims else middle
 
 
-__all__ = ["nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

@@ -13,12 +13,11 @@ from termgraph.tensor.creation import arange
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
+from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.reductions import all as all_over
-from termgraph.tensor.reductions import axes_of, count, keep_dimensions, mean, to_dtype
-from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape, specify_shape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape, specify_shape
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
@@ -201,21 +200,6 @@ def topk_and_argtopk(
     x, axis = _axis(x, axis)
     places = argtopk(x, kth, axis)
     return [take_along_axis(x, places, axis), ew.cast(places, dtype=dtype_name(idx_dtype))]
-
-
-@on_terms
-def median(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """The middle element along axes, or the mean of the two middle ones; NaN if there is one."""
-    x = as_tensor(x)
-    axes = axes_of(axis, x.ndim)
-    last = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
-    n = count(x, axes)
-    ordered = sort(reshape(last, [*[length(x, d) for d in range(x.ndim) if d not in axes], n]))
-    middle = mean(ordered[..., (n - 1) // 2 : n // 2 + 1], -1)  # the mean of nothing is NaN, as in NumPy
-    if x.type.kind in "fc":
-        end = sum_over(ordered[..., -1:], -1)  # NaN is sorted to the end
-        middle = ew.switch(ew.isnan(end), end, middle)
-    return keep_dimensions(middle, axes, x.ndim) if keepdims else middle
 
 
 # ---------------------------------------------------------------------- searching
@@ -482,6 +466,6 @@ METHODS = {
 }  # fmt: skip
 __all__ = [
     "argpartition", "argsort", "argtopk", "bincount", "diff", "digitize", "ediff1d", "interp", "isin", "lexsort",
-    "median", "one_hot", "partition", "searchsorted", "sort", "sort_complex", "to_one_hot", "topk", "topk_and_argtopk",
+    "one_hot", "partition", "searchsorted", "sort", "sort_complex", "to_one_hot", "topk", "topk_and_argtopk",
     "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip

@@ -32,8 +32,8 @@ from termgraph.terms.ops.elementwise import (
 from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import max_or_lowest, sum_
-from termgraph.terms.ops.shaping import shape_i, specify_shape
-from termgraph.terms.ops.sorting import argsort, too_few
+from termgraph.terms.ops.shaping import arange, shape_i, specify_shape
+from termgraph.terms.ops.sorting import argsort, sort, too_few
 from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import rebuild
 from termgraph.terms.types import Axes, TupleType
@@ -164,8 +164,22 @@ def _by_sorting(t: AnyTerm, x: AnyTerm) -> AnyTerm:
     return mk(specify_shape.bind(known=known, told=too_few("{0}", k)), (found, Const(np.int64(abs(k)))))
 
 
+def _read_from_sorted(t: AnyTerm, x: AnyTerm, places: AnyTerm) -> AnyTerm:
+    """Order statistics as elements of the sorted rows."""
+    ndim = x.type.ndim
+    rows = []
+    for d in range(ndim - 1):
+        steps = mk(arange, (Const(np.int64(0)), mk(shape_i.bind(axis=d), (x,)), Const(np.int64(1))))
+        rows.append(mk(dimshuffle.bind(order=("x",) * d + (0,) + ("x",) * (ndim - 1 - d)), (steps,)))
+    ordered = mk(sort.bind(axis=ndim - 1), (x,))
+    return mk(gather.bind(index=("a",) * ndim), (ordered, *rows, places))
+
+
 # What is written with another op where the backend has kernels for that one and none for this.
-BY_KERNELS: dict[str, tuple[str, Callable[[AnyTerm, AnyTerm], AnyTerm]]] = {"argtopk": ("argsort", _by_sorting)}
+BY_KERNELS: dict[str, tuple[str, Callable[..., AnyTerm]]] = {
+    "argtopk": ("argsort", _by_sorting),
+    "order_statistics": ("sort", _read_from_sorted),
+}
 # What has no routine of its own for floats of 16 bits, where the backend does not say that it multiplies them.
 WIDENED = {
     "cumsum": HALVES,
@@ -173,6 +187,7 @@ WIDENED = {
     "sort": ("bfloat16",),
     "argsort": ("bfloat16",),
     "argtopk": ("bfloat16",),
+    "order_statistics": HALVES,
 }
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -236,13 +251,13 @@ def expand(
         if t.args and t.op.family.name in ("dot", "matmul"):
             return _dot(t, args, products)
         if t.args and t.args[0].type.dtype in WIDENED.get(t.op.family.name, ()) and "float16" not in products:
-            return in_dtype(mk(t.op, (in_dtype(args[0], "float32"),)), t.type.dtype)
+            return in_dtype(mk(t.op, (in_dtype(args[0], "float32"), *args[1:])), t.type.dtype)
         element = element_op(t)
         if element is not None:
             return mk(element, args)
         kernel, by_kernel = BY_KERNELS.get(t.op.family.name, ("", None)) if t.args else ("", None)
         if by_kernel is not None and kernel in calls:
-            return by_kernel(t, args[0])
+            return by_kernel(t, *args)
         dtypes = operand_dtypes(t, calls) if t.args else None
         if dtypes is not None:
             return _fit_results(t, mk(t.op, tuple([in_dtype(a, d) for a, d in zip(args, dtypes)])))

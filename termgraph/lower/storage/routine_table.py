@@ -13,7 +13,7 @@ import numpy as np
 
 from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, poly
-from termgraph.terms.dtypes import HALVES, promote
+from termgraph.terms.dtypes import HALVES, promote, working_name
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.ops.sorting import too_few
 from termgraph.terms.term import AnyTerm
@@ -219,6 +219,14 @@ def _topmost(t: AnyTerm) -> Spec | None:
     )
 
 
+def _ranked(t: AnyTerm) -> Spec | None:
+    dtype, axis = working_name(t.type.dtype), t.args[0].type.ndim - 1  # `expand` widens floats of 16 bits
+    if t.type.kind == "c":
+        return None
+    told = f"index {{0}} is out of bounds for axis {axis} with size {{1}}"
+    return Spec("order_statistics", (f"sort__sort__{dtype}_",), (("n",), ("k",)), (("k",),), fails=told)
+
+
 def _enough(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     k = t.op.params["k"]
     sizes["k"] = poly(abs(k))
@@ -247,7 +255,8 @@ def _isin(t: AnyTerm) -> Spec | None:
     return Spec("isin", (), (("whole",), ("n",)), (("whole",),))
 
 
-SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted)
+SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted, order_statistics=_ranked)
+READS["order_statistics"] = lambda t: (t.args[0].type.dtype, "int64")
 SIZES["argtopk"] = _enough
 SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2

@@ -1,4 +1,4 @@
-"""Ops that order and count: sort, argsort, argtopk, searchsorted, isin, bincount, unique.
+"""Ops that order and count: sort, argsort, argtopk, order_statistics, searchsorted, isin, bincount, unique.
 
 NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
 """
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.op import Op, define
-from termgraph.terms.ops.shapes import as_first, require_tensor, same_length
+from termgraph.terms.op import OPS, Op, define
+from termgraph.terms.ops.linalg import BatchedOp
+from termgraph.terms.ops.shapes import as_first, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
 _sorting_op = functools.partial(define, kind="sort")
@@ -83,6 +84,46 @@ argtopk = _sorting_op(
     params={"axis": 0, "k": 1},
     doc="Where the k largest elements along an axis are, the largest first, or the -k smallest; of equal ones "
     "the first comes first.",
+)
+
+
+def _infer_order_statistics(x: Type, places: Type) -> TensorType:
+    rows, at = [require_tensor(t, f"operand {k} of order_statistics") for k, t in enumerate((x, places))]
+    if not rows.ndim or not at.ndim:
+        raise TypeError(f"order_statistics: rows and places have at least one dimension, got {rows} and {at}")
+    if at.kind != "i":
+        raise TypeError(f"order_statistics: places must be integers, got {at}")
+    batch = broadcast_shapes([rows.shape[:-1], at.shape[:-1]], "batch dimensions of order_statistics")
+    return TensorType.of(rows.dtype, (*batch, at.shape[-1]))
+
+
+def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    n = x.shape[-1]
+    for wrong in places[(places < 0) | (places >= n)]:
+        raise IndexError(f"index {wrong} is out of bounds for axis {x.ndim - 1} with size {n}")
+    ordered = np.sort(x, axis=-1)
+    if places.ndim == 1:
+        return np.ascontiguousarray(ordered[..., places])
+    rows, at = np.broadcast_arrays(*[np.empty((*v.shape[:-1], 1), bool) for v in (ordered, places)])
+    ordered, places = [np.broadcast_to(v, (*rows.shape[:-1], v.shape[-1])) for v in (ordered, places)]
+    return np.take_along_axis(ordered, places, axis=-1)
+
+
+order_statistics = OPS["order_statistics"] = BatchedOp(
+    "order_statistics",
+    arity=2,
+    infer=_infer_order_statistics,
+    meaning=_order_statistics,
+    core=(1, 1),
+    kind="sort",
+    length_from=lambda t, axis: (
+        (t.args[1], t.args[1].type.ndim - 1)
+        if axis == t.type.ndim - 1
+        else (t.args[0], axis)
+        if t.args[1].type.ndim == 1
+        else None
+    ),
+    doc="The elements that sorting the last axis puts at places: the same for all rows, or some for each.",
 )
 
 

@@ -57,6 +57,7 @@ def cases():
         "running sums over many blocks": ([x], [T.cumsum(x, 1), T.cumsum(x.T, 0) + x.sum(1), T.cumsum(x * 2)], [whole]),
         "running products": ([d], [T.cumprod(d, 0), T.cumprod(d, 1)], [ds]),
         "sorting": ([x, d], [T.sort(x, 1), T.argsort(x, 1), T.sort(d, 0), T.argsort(d, 0)[::-1]], [rough, ds]),
+        "order statistics": ([x, d], [T.median(x, 1), T.quantile(d, [0.1, 0.6], 0), T.nanmedian(x, 0)], [rough, ds]),
         "searching": ([d, v], [T.searchsorted(T.sort(v), d), T.searchsorted(T.sort(v)[3:], v, "right")], [ds, vs]),
         "sorting other dtypes": ([h, i], [T.sort(h, 1), T.searchsorted(T.sort(h[0]), h), T.argsort(i)], [hs, where]),
         "sorting by tiles": ([x], [T.sort(x, 1), T.argsort(x, 1), T.argsort(x.T, 0)], [whole]),

@@ -5,7 +5,15 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import counted, line_texts, selection, sorting_networks, sparse_sums, sparse_texts
+from termgraph.backends.c.text import (
+    counted,
+    line_texts,
+    order_statistics,
+    selection,
+    sorting_networks,
+    sparse_sums,
+    sparse_texts,
+)
 from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 
@@ -79,6 +87,7 @@ USERS: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("tg_sort_key", "tg_radix_words", "tg_argsort_by_words"), ("tg_argsort", "tg_argtopk")
 )
 USERS["tg_argsort_stable"] = ("tg_argsort",)
+USERS["tg_sort_network"] = ("tg_order_statistics",)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_convolve"] = ("tg_correlate",)
 TEXTS = {
@@ -132,6 +141,7 @@ static int tg_sort_$N(int native, const void *source, void *target, int64_t n, i
 }
 """,
     "tg_sort_network": sorting_networks.TEXT,
+    "tg_order_statistics": order_statistics.TEXT,
     "tg_sort_key": """
 /* Numbers of $N bits as unsigned ones in the same order: `kind` is 0 of those without signs, 1 with signs, 2 of floats,
    of which both zeros are equal, and all NaN, which come last; with 4 more the order is the other one. */

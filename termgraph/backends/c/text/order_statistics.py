@@ -1,0 +1,149 @@
+"""C text of order statistics: the elements that sorting a row would put at some places, found without sorting it."""
+
+from __future__ import annotations
+
+# A sample tells between which two numbers a place lies: one pass over the row counts what is below these and keeps what
+# is between, a few hundredths of it, and so on with what is kept (Floyd and Rivest).
+TEXT = """
+#ifndef TG_NEAR
+#define TG_NEAR __attribute__((noinline, optimize("O2", "tree-vectorize")))
+#endif
+void *malloc(size_t);
+void free(void *);
+
+/* The elements from `low` to `high`, and how many are below. A block without any is passed by in vectors; `kept` may be
+   the row itself. */
+TG_NEAR static int64_t tg_kept_between_$N(const $T *x, int64_t n, $T low, $T high, $T *kept, int64_t *below)
+{
+    enum { BLOCK = 128 / sizeof($T) };
+    int64_t count = 0, less = 0, i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        int some = 0, under = 0;
+        for (int j = 0; j < BLOCK; j++) some |= (x[i + j] >= low) & (x[i + j] <= high);
+        for (int j = 0; j < BLOCK; j++) under += x[i + j] < low;
+        less += under;
+        for (int j = 0; some && j < BLOCK; j++) {
+            const $T v = x[i + j];
+            kept[count] = v;
+            count += (v >= low) & (v <= high);
+        }
+    }
+    for (; i < n; i++) {
+        const $T v = x[i];
+        less += v < low;
+        kept[count] = v;
+        count += (v >= low) & (v <= high);
+    }
+    *below = less;
+    return count;
+}
+
+/* Sorted elements of a row without NaN around place k, in `kept`: how many, and at which place the first one is. */
+TG_NEAR static int64_t tg_near_place_$N(int native, const $T *row, int64_t whole, $T least, $T most, int64_t k,
+                                        $T *kept, int64_t *first)
+{
+    enum { FEW = 256, SAMPLE = 2048 };
+    int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))tg_native[native];
+    $T sample[SAMPLE];
+    const $T *x = row;
+    int64_t n = whole, place = k;
+    uint64_t random = 0x9E3779B97F4A7C15u;
+    int equal = 0; /* whether only elements that are equal to one are kept, since most others were kept before */
+    *first = 0;
+    while (n > FEW) {
+        const int64_t s = n < 8 * SAMPLE ? n / 16 + 16 : SAMPLE, apart = n / s;
+        for (int64_t i = 0; i < s; i++) { /* one of each s-th part of the row: no order of elements is bad */
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            sample[i] = x[i * apart + i * (n % s) / s + (int64_t)((random >> 33) % (uint64_t)apart)];
+        }
+        sort(sample, s, NULL);
+        int64_t at = (int64_t)((double)place / (double)n * (double)s), around = 1;
+        while (4 * around * around < 9 * s) around++; /* three standard deviations of the middle one */
+        $T low = at < around ? least : sample[at - around], high = at + around >= s ? most : sample[at + around];
+        if (equal) low = high = sample[at];
+        int64_t below;
+        const int64_t count = tg_kept_between_$N(x, n, low, high, kept, &below);
+        if (place < below || place >= below + count) {
+            if (x == kept) x = row, n = whole, *first = 0; /* the others are gone */
+            break;
+        }
+        *first += below;
+        place -= below;
+        x = kept;
+        if (low == high) return count;
+        const int slow = count > n / 2;
+        n = count;
+        if (slow && (equal || n < 8 * SAMPLE)) break;
+        equal = slow;
+    }
+    if (x != kept) __builtin_memcpy(kept, x, n * sizeof *x);
+    sort(kept, n, NULL);
+    return n;
+}
+
+/* The elements at k places of one sorted row. `room` holds it twice. */
+TG_NEAR static void tg_places_of_row_$N(int native, const $T *x, int64_t n, int64_t step, const int64_t *places,
+                                        int64_t place_step, int64_t k, $T *out, int64_t out_step, $T *room)
+{
+    enum { FEW = 256, MANY = 16 };
+    $T *row = room, *kept = room + n;
+    int64_t numbers = 0, first = 0, count = 0;
+    if (n <= FEW || k > MANY) {
+        for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
+        ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
+        for (int64_t j = 0; j < k; j++) out[j * out_step] = row[places[j * place_step]];
+        return;
+    }
+    if (step == 1) for (int64_t i = 0; i < n; i++) numbers += x[i] == x[i];
+    if (numbers == n) row = ($T *)x; /* which is only read */
+    else for (int64_t i = numbers = 0; i < n; i++) {
+        const $T v = x[i * step];
+        row[numbers] = v;
+        numbers += v == v;
+    }
+    $T least = row[0], most = row[0], none = row[0]; /* of no number none is asked for */
+    for (int64_t i = 0; i < numbers; i++) least = row[i] < least ? row[i] : least;
+    for (int64_t i = 0; i < numbers; i++) most = row[i] > most ? row[i] : most;
+    for (int64_t i = 0; numbers < n && i < n; i++) none = x[i * step] == x[i * step] ? none : x[i * step];
+    for (int64_t j = 0; j < k; j++) {
+        const int64_t place = places[j * place_step];
+        $T found = none;
+        if (place == numbers - 1) found = most;
+        else if (place < numbers) {
+            if (place < first || place >= first + count)
+                count = tg_near_place_$N(native, row, numbers, least, most, place, kept, &first);
+            found = kept[place - first];
+        }
+        out[j * out_step] = found;
+    }
+}
+
+/* The elements at k places of each of `rows` sorted rows. 1: no memory, 2: a place is out of bounds, which is left in
+   `wrong`. */
+static int tg_order_statistics_$N(int native, const $T *x, int64_t rows, int64_t n, int64_t apart, int64_t step,
+                                  const int64_t *places, int64_t places_apart, int64_t place_step, int64_t k, $T *out,
+                                  int64_t out_apart, int64_t out_step, int64_t *wrong)
+{
+    enum { SHORT = 64, TOGETHER = 64 };
+    for (int64_t b = 0; b < (places_apart ? rows : rows > 0); b++)
+        for (int64_t j = 0; j < k; j++)
+            if ((uint64_t)(*wrong = places[b * places_apart + j * place_step]) >= (uint64_t)n) return 2;
+    if (k < 1 || rows < 1) return 0;
+    const int64_t together = n <= SHORT ? TOGETHER : 1;
+    $T *room = malloc(2 * n * together * sizeof *room);
+    if (!room) return 1;
+    for (int64_t b = 0; b < rows; b += together) {
+        const int64_t some = rows - b < together ? rows - b : together;
+        const int sorted = together > 1 && tg_sort_network_$N(x + b * apart, room, some, n, apart, step, n, 1);
+        for (int64_t u = b; u < b + some; u++) {
+            const int64_t *of_row = places + u * places_apart;
+            $T *to = out + u * out_apart;
+            if (!sorted)
+                tg_places_of_row_$N(native, x + u * apart, n, step, of_row, place_step, k, to, out_step, room);
+            else for (int64_t j = 0; j < k; j++) to[j * out_step] = room[(u - b) * n + of_row[j * place_step]];
+        }
+    }
+    free(room);
+    return 0;
+}
+"""
