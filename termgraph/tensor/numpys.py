@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.tensor.elsewhere import FUNCTIONS
-from termgraph.tensor.variable import TensorVariable
+from termgraph.tensor.variable import TensorVariable, warn_of_identity
 
 _IDENTITY = {"equal": False, "not_equal": True}  # `array == x` asks whether they are one object, as `x == y` does
 _PLACES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
@@ -27,6 +27,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: TensorVariable
         how = f".{method}" if method != "__call__" else f" with {', '.join(options)}="
         raise TypeError(f"NumPy's {name}{how} does not take symbolic variables; use the functions of termgraph.tensor")
     if name in _IDENTITY:
+        warn_of_identity(self, inputs[1] if inputs[0] is self else inputs[0], 2)
         return _IDENTITY[name]
     if name == "divmod":
         return _found("floor_divide", "numpy")(*inputs), _found("mod", "numpy")(*inputs)

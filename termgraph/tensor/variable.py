@@ -6,6 +6,8 @@ operators are attached in `methods`.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,21 @@ else:
     Arithmetic = object  # operators and methods are attached by the modules that have them (METHODS)
 
 _new = object.__new__
+
+_NUMBERS = (int, float, complex, np.number, np.ndarray)  # no variable is the same thing as one of these
+# Who compares whatever there is, and knows what the answer means.
+_AWARE = {"termgraph", "kanren", "unification", "etuples", "cons", "toolz"}
+
+
+def warn_of_identity(x: object, other: object, depth: int) -> None:
+    """`x == 0` is a question about objects; who asks it of a number or an array means the values."""
+    asking = sys._getframe(depth).f_globals.get("__name__", "")
+    if asking.partition(".")[0] not in _AWARE:
+        warnings.warn(
+            f"== and != ask whether both sides are the same variable, which {x} and {other!r:.40} are not; "
+            f"write T.eq(x, y) or T.neq(x, y) to compare their values",
+            stacklevel=depth + 1,
+        )
 
 
 class Variable:
@@ -125,6 +142,8 @@ class Variable:
         return [] if self._owner is None else [self.owner]
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, _NUMBERS):
+            warn_of_identity(self, other, 2)
         return self is other
 
     def __bool__(self) -> bool:

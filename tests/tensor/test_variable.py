@@ -1,5 +1,7 @@
 """Variables and Apply nodes: the bipartite view of FEATURES 1-10."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,16 @@ def test_what_has_no_value_yet_is_not_written_or_searched():
         f"{x:.3f}"
     with pytest.raises(TypeError, match=r"T.eq\(x, value\).any\(\)"):
         3 in x  # noqa: B015
+
+
+def test_comparing_a_variable_with_a_number_by_identity_says_so():
+    x = T.dvector("x")
+    for compared in (lambda: x == 0, lambda: x != 1.5, lambda: np.zeros(2) == x, lambda: np.not_equal(x, 1)):
+        with pytest.warns(UserWarning, match=r"which x and .* are not; write T.eq\(x, y\) or T.neq") as seen:
+            compared()
+        assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert x != T.dvector("x") and x == x and x != None and x != "x"  # noqa: E711
+        assert x in [1 - x, x] and [T.dvector(), x].index(x) == 1
+        assert T.einsum("ij,ij->i", T.dmatrix(), T.dmatrix()).ndim == 1  # lengths are compared inside
