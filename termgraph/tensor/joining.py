@@ -18,6 +18,7 @@ from termgraph.tensor.shaping import (
     dimshuffle,
     ravel,
     reshape,
+    specify_shape,
     swapaxes,
     transpose,
 )
@@ -317,7 +318,10 @@ def _roll_one(x: TensorVariable, shift: int, axis: int) -> TensorVariable:
         cut = n - ew.mod(shift, ew.maximum(n, 1))
     if isinstance(cut, int) and cut % n == 0:
         return x
-    return concatenate([_part(x, axis, cut, None), _part(x, axis, None, cut)], axis)
+    turned = concatenate([_part(x, axis, cut, None), _part(x, axis, None, cut)], axis)
+    if isinstance(n, int):
+        return turned
+    return specify_shape(turned, [n if d == axis else None for d in range(x.ndim)])  # else lengths of lengths grow
 
 
 @on_terms

@@ -103,3 +103,25 @@ def test_lengths_of_strided_slices(n, start, step):
     x = T.dvector()
     assert tg.function([x], x[start::step] * 2)(np.ones(n)).shape == np.ones(n)[start::step].shape
     assert tg.function([x], x[start::-step] * 2)(np.ones(n)).shape == np.ones(n)[start::-step].shape
+
+
+def test_lengths_of_turned_rows_do_not_grow():
+    """A wavelet by lifting, lengths unknown: text grows with the levels, not with what lengths are made of."""
+    x = T.dmatrix("x")
+    texts = []
+    for levels in (1, 3):
+        s, out = x, []
+        for _ in range(levels):
+            even, odd = s[:, ::2], s[:, 1::2]
+            out.append(odd - (even + T.roll(even, -1, axis=1)) / 2)
+            s = even + (out[-1] + T.roll(out[-1], 1, axis=1)) / 4
+        back = s
+        for d in reversed(out):
+            even = back - (d + T.roll(d, 1, axis=1)) / 4
+            odd = d + (even + T.roll(even, -1, axis=1)) / 2
+            back = T.stack([even, odd], axis=-1).reshape((x.shape[0], -1))
+        f = tg.function([x], [s, back])
+        v = np.arange(3 * 64.0).reshape(3, 64) ** 1.5
+        np.testing.assert_allclose(f(v)[1], v, atol=1e-9)
+        texts.append(len(f.source("c")))
+    assert texts[1] < 4 * texts[0]
