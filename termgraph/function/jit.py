@@ -163,9 +163,9 @@ LEAF = "*"  # the place of an array in a form
 
 
 class _Plain:
-    """A value that is passed on as it is; equal values make equal forms."""
+    """A value that is passed on as it is; values that no function can tell apart make equal forms."""
 
-    __slots__ = ("value",)
+    __slots__ = ("kept", "value")
 
     def __init__(self, value: Any) -> None:
         try:
@@ -175,13 +175,21 @@ class _Plain:
                 f"jit: an argument that is no array must be hashable, got {type(value).__name__}; "
                 "arrays may lie in dictionaries, lists, tuples and named tuples"
             ) from None
-        self.value = value
+        self.value, self.kept = value, _told_apart(value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Plain) and type(self.value) is type(other.value) and self.value == other.value
+        return isinstance(other, _Plain) and self.kept == other.kept
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
+        return hash(self.kept)
+
+
+def _told_apart(value: Any) -> tuple[type, Any]:
+    """A key that differs where values do: 1, 1.0 and True are equal, and so are zeros of both signs; NaN never are."""
+    kind = type(value)
+    if kind in (tuple, frozenset) or hasattr(kind, "_fields"):
+        return kind, (frozenset if kind is frozenset else tuple)(map(_told_apart, value))
+    return kind, repr(value) if isinstance(value, (float, complex, np.inexact)) else value
 
 
 def flattened(value: object, arrays: list[np.ndarray]) -> Any:

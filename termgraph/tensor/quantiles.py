@@ -281,8 +281,11 @@ def _between(low: TensorVariable, high: TensorVariable, part: TensorVariable, me
         return low
     if method in ("higher", "nearest", "inverted_cdf", "closest_observation"):
         return ew.switch(ew.gt(part, 0), high, low)
-    low, high = [cast(v, "float64") if v.type.kind != "f" else v for v in (low, high)]
-    return ew.switch(ew.eq(part, 0), low, low + (high - low) * part)  # an infinity stays itself
+    if low.type.kind != "f":
+        low, high = cast(low, "float64"), cast(high, "float64")
+        return low + (high - low) * part
+    stays = ew.logical_and(ew.isinf(low), ew.neq(low, -high))  # nothing lies between both infinities
+    return ew.switch(ew.logical_or(ew.eq(part, 0), stays), low, low + (high - low) * part)
 
 
 def _shares_first(
@@ -352,7 +355,7 @@ def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     rows = _rows(a, axes)
     last = _last_number(rows)
     low, high, _ = _elements(_with_nan(rows), last // 2, (last + 1) // 2, 0)
-    middle = ew.switch(ew.eq(low, high), low, (low + high) / 2)
+    middle = mean(stack([low, high], -1), -1)
     return keep_dimensions(middle, axes, a.ndim) if keepdims else middle
 
 

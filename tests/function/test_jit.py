@@ -129,9 +129,18 @@ def test_numbers_that_are_no_inputs():
         traced.append(axis)
         return x.sum(axis=axis) * steps
 
+    @tg.jit(static_argnums=1, at_once=False)
+    def told(x, value):
+        traced.append(value)
+        return x
+
     table = np.arange(6.0).reshape(2, 3)
     assert total(table, 0).tolist() == [6, 10, 14] and total(table, axis=1, steps=1).tolist() == [3, 12]
     assert total(table, 0).tolist() == [6, 10, 14] and traced == [0, 1]
+    traced.clear()
+    for value in ((1,), (1.0,), (True,), 0.0, -0.0, np.nan, float("nan")):  # equal or not, each is one of its own
+        told(table[0], value), told(table[0], value)
+    assert list(map(repr, traced)) == ["(1,)", "(1.0,)", "(True,)", "0.0", "-0.0", "nan"]
     halves = tg.jit(lambda x, n: [x[k::n] for k in range(n)], static_argnums=-1)
     assert [part.tolist() for part in halves(np.arange(4), 2)] == [[0, 2], [1, 3]]
     with pytest.raises(ValueError, match=r"static arguments \[\] \['m'\], but the parameters are \['x', 'n'\]"):

@@ -177,6 +177,24 @@ def test_quantiles_of_what_is_there():
     same(T.nanmedian([-np.inf, 1.0, np.nan]), np.float64(-np.inf))
 
 
+def test_quantiles_beside_infinities():
+    """An infinity is itself as far as the next number; between both there is nothing (NumPy has NaN more often)."""
+    i, x = np.inf, T.dvector("x")
+    wanted = {
+        (-i, -i, 1.0): [-i, -i, -i, 1.0], (-i, 5.0, 6.0): [-i, 5.0, 5.5, 6.0], (1.0, i, i): [i, i, i, i],
+        (-i, i, i): [np.nan, i, i, i], (1.0, 2.0, i): [1.5, 2.0, i, i], (i, i, i): [i, i, i, i],
+    }  # fmt: skip
+    f = tg.function([x], [T.quantile(x, [0.25, 0.5, 0.75, 1.0]), T.nanquantile(x, [0.25, 0.5, 0.75, 1.0])])
+    for row, quarters in wanted.items():
+        for got in f(np.array(row)):
+            np.testing.assert_array_equal(got, quarters)
+
+
+def test_the_middle_of_large_numbers_of_16_bits():
+    x = np.array([60000, np.nan, 50000], "float16")
+    assert T.nanmedian(C(x)).eval() == 54976 == T.median(C(x[::2])).eval()
+
+
 @pytest.mark.parametrize("mode", ["auto", "py", "DEBUG_MODE"])
 def test_the_quantile_of_nothing_is_nan(mode):
     m = T.dmatrix("m")
