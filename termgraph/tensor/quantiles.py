@@ -87,7 +87,7 @@ def quantile(
     >>> T.quantile([1.0, 2.0, 3.0, 4.0], 0.5, method="inverted_cdf", weights=[1, 1, 1, 7]).eval()
     array(4.)
     """
-    a, q = _numbers_and_shares(a, q, method)
+    a, q, dtype = _numbers_and_shares(a, q, method)
     if weights is not None:
         return _by_weights(a, q, axis, method, keepdims, weights, False)
     axes = axes_of(axis, a.ndim)
@@ -95,7 +95,7 @@ def quantile(
     n = length(rows, -1)
     below, above, part = _neighbours(q, n, method)
     low, high, last = _elements(rows, below, above, q.ndim, [full([1], n - 1, "int64")])
-    found = _between(low, high, part, method)
+    found = _between(low, high, cast(part, dtype), method)
     return _shares_first(_nan_if(last[..., 0], found, q), a, q, axes, keepdims)
 
 
@@ -115,17 +115,17 @@ def nanquantile(
     >>> T.nanquantile([1.0, T.nan, 2.0], 0.5).eval()
     array(1.5)
     """
-    a, q = _numbers_and_shares(a, q, method)
+    a, q, dtype = _numbers_and_shares(a, q, method)
     if weights is not None:
         return _by_weights(a, q, axis, method, keepdims, weights, has_nan(a))
     if not has_nan(a):
-        return quantile(a, q, axis, method, keepdims)
+        return quantile(a, cast(q, dtype), axis, method, keepdims)
     axes = axes_of(axis, a.ndim)
     rows = _rows(a, axes)
     last = dimshuffle(_last_number(rows), *range(rows.ndim - 1), *["x"] * q.ndim)
     below, above, part = _neighbours(q, last + 1, method)
     low, high, _ = _elements(_with_nan(rows), below, above, q.ndim)
-    return _shares_first(_between(low, high, part, method), a, q, axes, keepdims)
+    return _shares_first(_between(low, high, cast(part, dtype), method), a, q, axes, keepdims)
 
 
 def _by_weights(
@@ -242,17 +242,26 @@ def _elements(
 
 def _numbers_and_shares(
     a: TensorLike, q: TensorLike, method: str, most: int = 1
-) -> tuple[TensorVariable, TensorVariable]:
-    """Both as tensors; ValueError where constant shares are not from 0 to `most`."""
+) -> tuple[TensorVariable, TensorVariable, str]:
+    """Both as tensors, and the dtype of shares in the result; ValueError where constants are not from 0 to `most`.
+
+    Shares are of float64, whatever the numbers are: places in long rows are no numbers of shorter floats.
+    """
     if method not in METHODS_OF_QUANTILES:
         raise ValueError(f"quantile: method must be one of {', '.join(METHODS_OF_QUANTILES)}, got {method!r}")
     a = as_tensor(a)
-    if isinstance(q, (int, float)):
-        q = np.asarray(q, a.dtype if a.type.kind == "f" else "float64")
-    q = as_tensor(q)
+    plain = isinstance(q, (int, float))
+    q = as_tensor(np.asarray(q, "float64") if plain else q)
     if isinstance(q.term, Const) and not ((q.term.value >= 0) & (q.term.value <= most)).all():
         raise ValueError(f"{'quantile' if most == 1 else 'percentile'}: q must be from 0 to {most}, got {q.term.value}")
-    return a, q
+    kinds = (a.type, q.type) if plain else (q.type,)
+    return a, cast(q, "float64"), next((t.dtype for t in kinds if t.kind == "f"), "float64")
+
+
+def _share(a: TensorLike, q: TensorLike, method: str) -> Any:
+    """A hundredth of `q`; of a plain number a plain one, which leaves the result its dtype."""
+    _numbers_and_shares(a, q, method, 100)
+    return q / 100 if isinstance(q, (int, float)) else ew.true_div(as_tensor(q), 100)
 
 
 def _rows(a: TensorVariable, axes: Sequence[int]) -> TensorVariable:
@@ -316,8 +325,7 @@ def percentile(
     >>> T.percentile([1.0, 2.0, 3.0, 4.0], 50).eval()
     array(2.5)
     """
-    a, q = _numbers_and_shares(a, q, method, 100)
-    return quantile(a, ew.true_div(q, 100), axis, method, keepdims, weights=weights)
+    return quantile(a, _share(a, q, method), axis, method, keepdims, weights=weights)
 
 
 @on_terms
@@ -336,8 +344,7 @@ def nanpercentile(
     >>> T.nanpercentile([1.0, T.nan, 2.0], 50).eval()
     array(1.5)
     """
-    a, q = _numbers_and_shares(a, q, method, 100)
-    return nanquantile(a, ew.true_div(q, 100), axis, method, keepdims, weights=weights)
+    return nanquantile(a, _share(a, q, method), axis, method, keepdims, weights=weights)
 
 
 @on_terms

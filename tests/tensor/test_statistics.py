@@ -190,6 +190,17 @@ def test_quantiles_beside_infinities():
             np.testing.assert_array_equal(got, quarters)
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_places_in_rows_longer_than_their_floats_count(name):
+    for dtype, n in (("float16", 3000), ("float16", 70_000), ("float32", 1001)):
+        x = np.linspace(-5, 5, n).astype(dtype)
+        for q in (0.37, 0.5, np.array([0.37, 0.99]), np.array(0.25, "float32")):
+            share = q * 100 if "percent" in name else q
+            got, want = getattr(T, name)(C(x), share).eval(), getattr(np, name)(x, share)
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == "float16" else 1e-6, atol=1e-5)
+
+
 def test_the_middle_of_large_numbers_of_16_bits():
     x = np.array([60000, np.nan, 50000], "float16")
     assert T.nanmedian(C(x)).eval() == 54976 == T.median(C(x[::2])).eval()
