@@ -42,7 +42,7 @@ def _from_zeros(t: AnyTerm, clients: Clients) -> list[AnyTerm]:
     zeros = [a for a in t.args if a.op is alloc and getattr(a.args[0], "scalar", None) == 0]
     products = [a for a in t.args if a not in zeros]
     alone = all(_scaled_product(a, clients) is not None and a.op is not mul for a in products)
-    single = t.type.dtype not in ("float32", "float64") or 1 in t.type.shape
+    single = t.type.dtype not in ("float32", "float64") or any(1 in a.type.shape for a in t.args)
     return [zeros[0], *products] if len(zeros) == 1 and len(products) > 1 and alone and not single else []
 
 
@@ -70,8 +70,11 @@ def _accumulated(t: AnyTerm, clients: Clients) -> AnyTerm:
     for k in (0, 1) if t.op is add else (1,):
         found = _scaled_product(t.args[k], clients)
         c = t.args[1 - k]
-        if found is not None and c.type.dtype == t.type.dtype and c.type.ndim == 2 and 1 not in c.type.shape:
-            alpha, product = found
+        if found is None or c.type.dtype != t.type.dtype or c.type.ndim != 2:
+            continue
+        alpha, product = found
+        kept = c.op is GEMM and len(clients[c]) > 1  # what is added to it is written over it
+        if not kept and 1 not in (*c.type.shape, *product.type.shape):
             if t.op is sub:
                 alpha = mk(neg, (alpha,))
             return mk(GEMM, (c, *product.args, alpha))

@@ -13,7 +13,7 @@ _WHOLE = r"""#define TG_WHOLE_ONE(T, name) \
         const T y = name##_first(x, &more); \
         return more < 0 ? y : name##_more(x, more); \
     }
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__cplusplus)
 #define TG_WHOLE_HIDDEN __attribute__((weak, visibility("hidden")))
 #define TG_WHOLE_TYPES(n) \
     typedef double tg_whole_double_##n __attribute__((vector_size(8 * n))); \
@@ -66,10 +66,10 @@ TG_WHOLE_TYPES(16)
     TG_WHOLE_HIDDEN T name##_one(T x) TG_WHOLE_ONE(T, name) \
     TG_WHOLE_##T(name)
 #else
-#define tg_whole(T, name) static inline T name(T x) TG_WHOLE_ONE(T, name)
+#define tg_whole(T, name) $INLINE T name(T x) TG_WHOLE_ONE(T, name)
 #endif"""
 
 
 def functions(inline: str) -> dict[str, str]:
     """The macro by name."""
-    return {"tg_whole": _WHOLE}
+    return {"tg_whole": _WHOLE.replace("$INLINE ", inline)}
