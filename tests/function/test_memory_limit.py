@@ -266,3 +266,29 @@ def test_no_step_of_filling_a_buffer_runs_twice_before_the_others():
     assert limit.again(st, st.all) is None
     assert st.filled_whole(st.all) and st.filled_whole([*st.all, first, second])
     assert not st.filled_whole([first, first, second, second]) and not st.filled_whole([*st.all, first])
+
+
+def test_what_reads_a_result_stays_behind_it(monkeypatch):
+    """Statements are moved up to what they need, results that they read included."""
+    plain, seen = limit.early, []
+
+    def watched(st, order):
+        seen.append((list(order), plain(st, order)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(limit, "early", watched)
+    x, w = [T.tensor(n, dtype="float64", shape=(64, 64)) for n in "xw"]
+    values = [np.random.default_rng(n).normal(size=(64, 64)) for n in (1, 2)]
+    b = x @ w
+    for y in (T.exp(x @ (w * 0.1)), T.tanh(x.T @ w)):
+        for z in ((b * y).sum(axis=1), T.tanh(b * y).sum(axis=0), (b + y)[:, :3] @ w[:3, :3]):
+            outputs = [y, T.tanh(z).sum(), (y @ w).sum(axis=0)]
+            limited = tg.function([x, w], outputs, mode=tg.Mode(linker="c"), memory_limit=0.9)(*values)
+            for got, want in zip(limited, tg.function([x, w], outputs)(*values)):
+                np.testing.assert_allclose(got, want)
+    for order, moved in seen:
+        place = {s: k for k, s in enumerate(moved)}
+        filled = {b: s for s in reversed(order) for b in limit.writes(s.node)}
+        for s in order:
+            assert all(place[filled.get(b, s)] <= place[s] for b, _ in limit.loads(s.node))
+    assert seen

@@ -337,15 +337,18 @@ def early(st: Statements, order: Sequence[Statement]) -> list[Statement]:
     """An order, with those moved up to what they need whose results are smaller than what they end."""
     line = _Line(order)
     readers: dict[Buf, list[Statement]] = {}
+    filled: dict[Buf, list[Statement]] = {}  # results, too: what reads them comes after them
     for s in order:
         for b in s.reads:
             readers.setdefault(b, []).append(s)
+        for b in writes(s.node):
+            filled.setdefault(b, []).append(s)
     for s in order:
         if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
             continue
         ended = [b for b in s.reads if max(readers[b], key=line.place) is s]
         if sum(st.sizes[b] for b in ended) > sum(st.sizes[b] for b in s.writes):
-            needed = [x for b in s.reads for x in st.fillers[b]]
+            needed = [x for b, _ in loads(s.node) for x in filled.get(b, ()) if x is not s]
             needed += [x for b in ended for x in readers[b] if x is not s]
             border = st.border
             if border is not None and line.place(border) < line.place(s):
