@@ -57,7 +57,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     right = [all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     cells = "".join(f"<th style='{_cell_style(r)}'>{html.escape(h)}</th>" for h, r in zip(head, right))
     lines = "".join(f"<tr>{''.join(map(_html_cell, row, right))}</tr>" for row in rows)
-    return f"<table><tr>{cells}</tr>{lines}</table>"
+    return f"<div style='overflow-x:auto'><table><tr>{cells}</tr>{lines}</table></div>"  # on narrow pages it scrolls
 
 
 def _is_number(value: float | str) -> bool:
