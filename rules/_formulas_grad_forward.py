@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import termgraph.tensor as T
+from termgraph.rulelib._formulas_grad_shape import sorted_places
 from termgraph.rules.formulas import formula
-from termgraph.tensor.lengths import length
 from termgraph.terms.ops.sorting import argsort, unique_all
 
 
@@ -17,8 +17,7 @@ def in_sorted_order(x, t, axis):
 @formula
 def from_sorted_places(x, places, t):
     """The tangents of the elements of x that sorting its rows puts at places."""
-    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
-    return t[(*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])]
+    return t[sorted_places(x, places)]
 
 
 @formula

@@ -65,12 +65,16 @@ def unsorted(x, g, axis):
     return T.take_along_axis(g, back, axis=axis)
 
 
+def sorted_places(x, places):
+    """The indices of the elements of x that sorting its rows puts at places."""
+    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
+    return (*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])
+
+
 @formula
 def at_sorted_places(x, places, g):
     """g at the elements of x that sorting its rows puts at places, zeros elsewhere."""
-    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
-    found = (*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])
-    return T.inc_subtensor(T.zeros_like(x)[found], g)
+    return T.inc_subtensor(T.zeros_like(x)[sorted_places(x, places)], g)
 
 
 @formula

@@ -42,8 +42,7 @@ def chunks(value: Rewritten) -> Rewritten:
     """Cut loops that a gradient goes back through: each part can run again by itself, where memory is short."""
     if value.body is not None:
         return value
-    roots, _ = _chunks.in_chunks(value.roots)
-    return replace(value, roots=tuple(roots))
+    return replace(value, roots=tuple(_chunks.in_chunks(value.roots)))
 
 
 def _with_rules(tag: str) -> Callable[[Rewritten], Rewritten]:

@@ -48,7 +48,7 @@ else:
     cuda = lazy("termgraph.function.cuda")
     memory = lazy("termgraph.function.memory")
     limit = lazy("termgraph.lower.memory.limit")
-result_orders = lazy("termgraph.lower.memory.result_orders")
+    result_orders = lazy("termgraph.lower.memory.result_orders")
 
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 

@@ -28,15 +28,15 @@ LAST_FIRST_BEFORE = (("s", -2, None, -1),)  # of a start with a stack behind it,
 _joined = join.bind(axis=0)
 
 
-def in_chunks(roots: Sequence[Any]) -> tuple[list[Any], int]:
-    """The graph with loops cut whose steps a gradient goes back through, and how many these are."""
+def in_chunks(roots: Sequence[Any]) -> list[Any]:
+    """The graph with loops cut whose steps a gradient goes back through."""
     roots, _ = clean(merge(roots)[0])
     forward, backward = set[Any](), set[Any]()  # ops
     for t in loops_of(roots):
         read = [f.op for x in Parts(t.op, t.args).xs if (f := _forward_of(x)) is not None]
         forward.update(read)
         backward.update([t.op] if read else [])
-    return change_loops(roots, _Cut(forward, backward).change)
+    return change_loops(roots, _Cut(forward, backward).change)[0]
 
 
 def _forward_of(x: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.linalg import BatchedOp
-from termgraph.terms.ops.shapes import as_first, broadcast_shapes, require_tensor, same_length
+from termgraph.terms.ops.shapes import Source, as_first, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
 _sorting_op = functools.partial(define, kind="sort")
@@ -104,9 +104,16 @@ def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     ordered = np.sort(x, axis=-1)
     if places.ndim == 1:
         return np.ascontiguousarray(ordered[..., places])
-    rows, at = np.broadcast_arrays(*[np.empty((*v.shape[:-1], 1), bool) for v in (ordered, places)])
-    ordered, places = [np.broadcast_to(v, (*rows.shape[:-1], v.shape[-1])) for v in (ordered, places)]
+    batch = np.broadcast_shapes(ordered.shape[:-1], places.shape[:-1])
+    ordered, places = [np.broadcast_to(v, (*batch, v.shape[-1])) for v in (ordered, places)]
     return np.take_along_axis(ordered, places, axis=-1)
+
+
+def _length_of_order_statistics(t: Any, axis: int) -> Source:
+    x, places = t.args
+    if axis == t.type.ndim - 1:
+        return places, places.type.ndim - 1
+    return (x, axis) if places.type.ndim == 1 else None  # else both may broadcast
 
 
 order_statistics = OPS["order_statistics"] = BatchedOp(
@@ -116,13 +123,7 @@ order_statistics = OPS["order_statistics"] = BatchedOp(
     meaning=_order_statistics,
     core=(1, 1),
     kind="sort",
-    length_from=lambda t, axis: (
-        (t.args[1], t.args[1].type.ndim - 1)
-        if axis == t.type.ndim - 1
-        else (t.args[0], axis)
-        if t.args[1].type.ndim == 1
-        else None
-    ),
+    length_from=_length_of_order_statistics,
     doc="The elements that sorting the last axis puts at places: the same for all rows, or some for each.",
 )
 

@@ -7,6 +7,7 @@ they are polynomials: all are computed, one is chosen.
 from __future__ import annotations
 
 from termgraph.backends.c.text.bessel import horner
+from termgraph.backends.c.text.gammas import SPLIT
 
 # What each polynomial is of, from where to where, and its degree; all of t, -1 <= t <= 1. With w = -log(1 - x^2):
 # near: erfinv(x) / x of w; tail, far: erfinv(x) of sqrt(w); end: erfinv(x) / sqrt(w) of log(w).
@@ -260,13 +261,7 @@ tg_whole(double, tg_erfcinv_f64) /* and tg_erfcinv_f64_more */"""
 # In double, to 0.51 units of float32, of which the last below 1 has s < 4.
 _LOG_SINGLE = f"""double tg_erfinv_log_f64(double x) /* to 33 bits beside 1; x > 0 is normal */
 {{
-    const uint64_t half = 0x3fe6a09e667f3bcdu, fraction = 0xfffffffffffffu; /* sqrt(1/2), and the bits below 2^52 */
-    uint64_t bits, top;
-    double m, k;
-    __builtin_memcpy(&bits, &x, 8);
-    bits += 0x3ff0000000000000u - half, top = bits >> 52 | 0x4330000000000000u, bits = (bits & fraction) + half;
-    __builtin_memcpy(&m, &bits, 8);
-    __builtin_memcpy(&k, &top, 8); /* a whole number as the last bits of 2^52: no instruction converts it */
+{SPLIT}
     {_of("log_single", "m")}
     return tg_own_fma_f64(k - (0x1p52 + 1023), 0.6931471805599453, log_single);
 }}"""

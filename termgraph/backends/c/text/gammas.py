@@ -138,16 +138,19 @@ def of(name: str, at: str, centred: bool = False) -> str:
     return horner(COEFFICIENTS[name], at if centred or middle == 0 else f"({at} - {middle!r})")
 
 
-# x = m 2^k with m near 1; log(m) = 2 atanh(f / (2 + f)) of f = m - 1, so that nothing is lost where f is small.
-_LOG = f"""double tg_log_parts_f64(double x, double less, double *low) /* log(x) - less as a sum; x > 0 is normal */
-{{
+# x = m 2^k with m near 1; k is too large by 2^52 + 1023 yet.
+SPLIT = """\
     const uint64_t half = 0x3fe6a09e667f3bcdu, fraction = 0xfffffffffffffu; /* sqrt(1/2), and the bits below 2^52 */
     uint64_t bits, top;
     double m, k;
     __builtin_memcpy(&bits, &x, 8);
     bits += 0x3ff0000000000000u - half, top = bits >> 52 | 0x4330000000000000u, bits = (bits & fraction) + half;
     __builtin_memcpy(&m, &bits, 8);
-    __builtin_memcpy(&k, &top, 8); /* a whole number as the last bits of 2^52: no instruction converts it */
+    __builtin_memcpy(&k, &top, 8); /* a whole number as the last bits of 2^52: no instruction converts it */"""
+# log(m) = 2 atanh(f / (2 + f)) of f = m - 1, so that nothing is lost where f is small.
+_LOG = f"""double tg_log_parts_f64(double x, double less, double *low) /* log(x) - less as a sum; x > 0 is normal */
+{{
+{SPLIT}
     k -= 0x1p52 + 1023;
     const double f = m - 1, s = f / (2 + f), z = s * s, half_square = 0.5 * f * f;
     const double rest = z * {of("logarithm", "z")};
