@@ -30,7 +30,10 @@ class SequenceInfo:
         self.taps = checked_taps(options.get("taps"), [0], what)
         self.index = index
         if self.input.type.ndim == 0:
-            raise TypeMismatch(f"scan: {what} must have a dimension to step along, got a scalar ({self.input})")
+            raise TypeMismatch(
+                f"scan: {what} must have a dimension to step along, got a scalar ({self.input}). Sequences come first: "
+                "scan(step, sequences=xs, outputs_info=first values)"
+            )
         before, after = max(0, -min(self.taps)), max(0, max(self.taps))
         rows = self.input.type.shape[0]
         if rows is not None and rows < before + after:

@@ -36,6 +36,11 @@ def tensor(
     >>> T.tensor("v", dtype="float32", shape=(None, 3)).type
     TensorType(float32, (?, 3))
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(
+            f"tensor() makes an input and takes its name first, not {type(name).__name__}; an array of known values is "
+            "T.constant(values), one that is kept and updated tg.shared(values)"
+        )
     if shape is None and broadcastable is None:
         if ndim is None:
             raise TypeError("tensor() needs shape=, broadcastable= or ndim=")

@@ -77,6 +77,10 @@ def _rdivmod(self: Any, other: object) -> tuple:
     return other // self, other % self
 
 
+def _round(self: Any, ndigits: int | None = None) -> Any:
+    return self.round(ndigits or 0)  # keeps its dtype, where a number of Python becomes a whole one
+
+
 def _refuse_bool(self: Any) -> bool:
     """Truth of a comparison, or of what was made of some, is a mistake; anything else is true, as in Theano."""
     if self.type.dtype == "bool" and self.term.args:
@@ -156,7 +160,7 @@ def install() -> None:
         methods[f"__{name}__"] = _unary(op)
     methods["__pos__"] = lambda self: self
     methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
-    methods["__bool__"] = _refuse_bool
+    methods["__bool__"], methods["__round__"] = _refuse_bool, _round
     methods["__iter__"], methods["__len__"] = _no_iteration, _no_len
     methods["__format__"], methods["__contains__"] = _no_format, _no_membership
     methods["__float__"], methods["__int__"] = _no_conversion("float"), _no_conversion("int")

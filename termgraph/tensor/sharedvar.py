@@ -139,8 +139,12 @@ class SharedVariable(Variable):
 
     @property
     def value(self) -> Any:
-        """The value itself, as `get_value(borrow=True)`."""
+        """The value itself, as `get_value(borrow=True)`; what is assigned is copied, as by `set_value`."""
         return self.get_value(borrow=True)
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.set_value(value)
 
     @property
     def default_update(self) -> Any:

@@ -200,6 +200,23 @@ def test_what_has_no_value_yet_is_not_written_or_searched():
         3 in x  # noqa: B015
 
 
+def test_what_others_write_rounds_assigns_and_is_told_apart():
+    x = T.dvector("x")
+    assert round(x, 1).eval({x: [1.26, -0.24]}).tolist() == [1.3, -0.2]
+    assert round(x).eval({x: [1.5, 2.5]}).tolist() == [2.0, 2.0]
+    w, given = termgraph.shared(np.ones(2), name="w"), np.array([1.0, 2.0])
+    w.value = given
+    given[0] = 5
+    w.value += 1
+    assert w.get_value().tolist() == [2.0, 3.0]
+    with pytest.raises(TypeError, match="^w: "):
+        w.value = "no"
+    with pytest.raises(TypeError, match=r"not list; an array of known values is T.constant\(values\)"):
+        T.tensor([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"got a scalar .* Sequences come first: scan\(step, sequences=xs"):
+        termgraph.scan(lambda c, e: c + e, 0.0, x)
+
+
 def test_comparing_a_variable_with_a_number_by_identity_says_so():
     x = T.dvector("x")
     for compared in (lambda: x == 0, lambda: x != 1.5, lambda: np.zeros(2) == x, lambda: np.not_equal(x, 1)):
