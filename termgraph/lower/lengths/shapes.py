@@ -230,7 +230,12 @@ class Lengths:
                 return found
         if name == "sum" and t.type.dtype == "int64" and t.args[0].type.kind in "bi" and self._is_read(t.args[0]):
             return self.of_all("count" if t.args[0].type.kind == "b" else "sum", t.args[0], user)
-        if name in SHIFTS and is_arithmetic(t):
+        if name in ("sum", "prod") and t.type.dtype == "int64" and t.args[0].op.family.name == "make_vector":
+            each = [self.as_poly(a, user) for a in t.args[0].args]
+            return INTEGER["add" if name == "sum" else "mul"](*each)
+        if name == "pow" and is_arithmetic(t):
+            name, args = "mul", [args[0]] * int(t.args[1].value)
+        elif name in SHIFTS and is_arithmetic(t):
             name, args = SHIFTS[name], [args[0], poly(1 << int(t.args[1].value))]
         elif name == "bitwise_and" and is_arithmetic(t):
             name, args = "mod", [args[0], args[1] + 1]
@@ -373,7 +378,14 @@ def is_arithmetic(t: AnyTerm) -> bool:
     if name == "bitwise_and":  # a remainder
         ones = int(t.args[1].value) if t.args[1].op is CONST and t.args[1].type.ndim == 0 else 0
         return 0 < ones < 2**62 and ones & (ones + 1) == 0 and t.args[0].type.ndim == 0
+    if name == "pow":
+        return t.args[0].type.ndim == 0 and _is_wide(t.args[0]) and _small(t.args[1])
     return name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
+
+
+def _small(t: Any) -> bool:
+    """Whether an exponent is written out as a product."""
+    return t.op is CONST and t.type.ndim == 0 and t.type.kind in "iu" and 0 <= int(t.value) <= 8
 
 
 def _lone_symbol(p: Poly) -> Any:
@@ -398,6 +410,9 @@ INTEGER: dict[str, Callable[..., Poly]] = {
     "mul": lambda *xs: product(xs),
     "sub": lambda a, b: a - b,
     "neg": lambda a: -a,
+    "sqr": lambda a: product([a, a]),
+    "abs": lambda a: maximum(a, -a),
+    "clip": lambda a, low, high: minimum(maximum(a, low), high),
     "cast": lambda a: a,
     "floor_div": lambda a, b: divide(a, b)[0] if nonneg(b - 1) else poly(Apply("floordiv", a, b)),
     "mod": lambda a, b: divide(a, b)[1] if nonneg(b - 1) else poly(Apply("mod", a, b)),
