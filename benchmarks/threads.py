@@ -1,12 +1,14 @@
 """Compiled loops with one thread and with two: do they scale, or stay out of the way where that does not pay.
 
-The expressions of elementwise.py. Calls with one and with two threads alternate in one process, NumPy's between them,
-so that all meet the same load. Times are medians of the wall clock in us, with the best beside them: a busy machine has
-no core to spare for a second thread most of the time. Run it with two cores or more.
+The expressions of elementwise.py, or with `--rows` those of ops.py whose case matches. Calls with one and with two
+threads alternate in one process, NumPy's of elementwise.py between them, so that all meet the same load. Times are
+medians of the wall clock in us, with the best beside them: a busy machine has no core to spare for a second thread most
+of the time. Run it with two cores or more.
 """
 
 import argparse
 import os
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -21,14 +23,35 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="the smallest size only")
     parser.add_argument("--repeats", type=int, default=11, help="rounds, each of calls that take 20 ms or one call")
+    parser.add_argument("--rows", metavar="REGEX", help="the rows of ops.py whose case (`dot | large float64`) matches")
     asked = parser.parse_args()
     print(f"# {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; us per call, median (best)")
+    if asked.rows:
+        rows_of_ops(asked.rows, asked.repeats)
+        return 0
     print(f"{'case':<20} {'1 thread':>18} {'2 threads':>18} {'numpy':>18}   1/2 median   1/2 best")
     for expr in STREAMS:
         for dtype in ("float64", "float32"):
             for label in list(SIZES)[: 1 if asked.quick else None]:
                 show(f"{expr} {dtype} {label}", *measured(expr, dtype, SIZES[label], asked.repeats))
     return 0
+
+
+def rows_of_ops(pattern: str, repeats: int) -> None:
+    """The rows of ops.py, one thread beside two; those that fail for want of a peer's package are left out."""
+    from ops import cases, side
+
+    print(f"{'case':<44} {'1 thread':>20} {'2 threads':>20}   1/2 median   1/2 best")
+    ratios = []
+    for case in cases(False):
+        if re.search(pattern, case.name) and not case.params["grad"]:
+            names = side("termgraph", **case.params).names
+            one, two = alternating([with_threads(1, names["f"]), with_threads(2, names["f"])], names["v"], repeats)
+            ratios.append((statistics.median(one) / statistics.median(two), case.name))
+            columns = " ".join(f"{statistics.median(t):>10.1f} {f'({min(t):.1f})':>9}" for t in (one, two))
+            print(f"{case.name:<44} {columns}   {ratios[-1][0]:>10.2f} {min(one) / min(two):>10.2f}", flush=True)
+    least = ", ".join(f"{name} {ratio:.2f}" for ratio, name in sorted(ratios)[:5])
+    print(f"# {len(ratios)} rows, median {statistics.median(r for r, _ in ratios):.2f}; least: {least}")
 
 
 def show(name: str, one: list[float], two: list[float], plain: list[float]) -> None:
@@ -46,8 +69,13 @@ def measured(expr: str, dtype: str, n: int, repeats: int) -> list[list[float]]:
     v = data(expr, dtype, n)
     symbols = [T.tensor(f"v{i}", dtype=dtype, shape=(None,)) for i in range(len(v))]
     f = tg.function(symbols, write(T, expr, *symbols))
-    found: list[list[float]] = [[], [], []]
-    calls = [with_threads(1, f), with_threads(2, f), (lambda: None, lambda *v: write(np, expr, *v))]
+    plain = (lambda: None, lambda *v: write(np, expr, *v))
+    return alternating([with_threads(1, f), with_threads(2, f), plain], v, repeats)
+
+
+def alternating(calls: list[tuple[Callable, Callable]], v: list, repeats: int) -> list[list[float]]:
+    """Times of one call of each in us, in rounds; each is called once before, so that all is ready."""
+    found: list[list[float]] = [[] for _ in calls]
     for begin, call in calls:
         begin()
         call(*v)
