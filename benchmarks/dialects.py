@@ -92,8 +92,13 @@ class _Sparse:
 
 
 def structured(s: Any, f: Callable) -> Any:
-    """A matrix with the same places and other elements."""
-    return type(s)((f(s.data), s.indices, s.indptr), shape=s.shape)
+    """A matrix with the same places and other elements, whose arrays are its own, as those of SciPy's methods are.
+
+    Index arrays that two matrices share are put in order for both, but the elements for one (`sort_indices`).
+    """
+    data = f(s.data)
+    data = data.copy() if np.may_share_memory(data, s.data) else data
+    return type(s)((data, s.indices.copy(), s.indptr.copy()), shape=s.shape)
 
 
 def copied(s: Any, method: str) -> Any:

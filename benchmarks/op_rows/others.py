@@ -334,7 +334,7 @@ op(
     **S,
 )
 op("sparse.dot (sparse)", "s:csr[n,m] t:csr[m,n]", "T.sparse.true_dot(s, t)", numpy="s @ t", flops="2*n*z*z", **S)
-op("sparse.transpose", "s:csr[n,m]", numpy="s.T", **S)
+op("sparse.transpose", "s:csr[n,m]", numpy="s.T.copy()", **S)
 op("sparse.sp_sum", "s:csr[n,m]", "T.sparse.sp_sum(s, 1)", numpy="np.asarray(s.sum(1)).ravel()", **S)
 op("sparse.sp_sum (columns)", "s:csr[n,m]", "T.sparse.sp_sum(s, 0)", numpy="np.asarray(s.sum(0)).ravel()", **S)
 op("sparse.diag", "s:csr[n,n]", numpy="s.diagonal()", **S)
@@ -372,6 +372,6 @@ op("sparse.get_item (column)", "s:csr[n,m]", "s[:, 1:5]", numpy="s[:, 1:5]", **S
 op("sparse.csm_data sparse.csm_indices sparse.csm_indptr", "s:csr[n,m]", numpy=None, **S | {"sizes": ("small",)})
 op("sparse.csm_shape", "s:csr[n,m]", numpy="np.asarray(s.shape)", **S | {"sizes": ("small",)})
 op("sparse.CSR", "s:csr[n,m]", "T.sparse.CSR(T.sparse.csm_data(s) * 2, T.sparse.csm_indices(s), T.sparse.csm_indptr(s), (n, m))",
-   numpy="scipy.sparse.csr_matrix((s.data * 2, s.indices, s.indptr), shape=(n, m))", **S)  # fmt: skip
+   numpy="scipy.sparse.csr_matrix((s.data * 2, s.indices.copy(), s.indptr.copy()), shape=(n, m))", **S)  # fmt: skip
 op("sparse.CSC", "s:csc[n,m]", "T.sparse.CSC(T.sparse.csm_data(s) * 2, T.sparse.csm_indices(s), T.sparse.csm_indptr(s), (n, m))",
-   numpy="scipy.sparse.csc_matrix((s.data * 2, s.indices, s.indptr), shape=(n, m))", **S)  # fmt: skip
+   numpy="scipy.sparse.csc_matrix((s.data * 2, s.indices.copy(), s.indptr.copy()), shape=(n, m))", **S)  # fmt: skip

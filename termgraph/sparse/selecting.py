@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import termgraph.tensor
 from termgraph.sparse.basic import kept
@@ -13,6 +13,7 @@ from termgraph.tensor.checks import Assert
 from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.stretches import expanded
 from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.terms.sparse import INDEX
 
 T: Any = termgraph.tensor
 
@@ -103,27 +104,52 @@ def _element(p: Parts, i: int, j: int) -> TensorVariable:
 # ---------------------------------------------------------------------- together
 def vstack(blocks: Sequence[Any], format: str = "csr", dtype: DTypeLike = None) -> Variable:
     """Matrices with as many columns, one below the other."""
-    made = _stacked([parts(b).to("csr") for b in blocks], "vstack", dtype)
-    return made.to(format).matrix
+    return _together([parts(b) for b in blocks], "csr", format, "vstack", dtype).matrix
 
 
 def hstack(blocks: Sequence[Any], format: str = "csc", dtype: DTypeLike = None) -> Variable:
     """Matrices with as many rows, side by side."""
-    made = _stacked([parts(b).to("csc") for b in blocks], "hstack", dtype)
-    return made.to(format).matrix
+    return _together([parts(b) for b in blocks], "csc", format, "hstack", dtype).matrix
+
+
+def _together(blocks: list[Parts], along: str, format: str, name: str, dtype: DTypeLike) -> Parts:
+    """Matrices joined along the dimension that the format `along` compresses."""
+    if not blocks:
+        raise ValueError(f"sparse.{name} needs at least one matrix")
+    if format != along and all(b.format == format for b in blocks):
+        return _interleaved(blocks, name, dtype)
+    return _stacked([b.to(along) for b in blocks], name, dtype).to(format)
+
+
+def _interleaved(blocks: list[Parts], name: str, dtype: DTypeLike) -> Parts:
+    """Row after row (CSC: column), of each block in turn: no element changes its format on the way."""
+    first, major = blocks[0], blocks[0].major
+    ends = [_as_many(blocks, major, name)(b.indptr) for b in blocks]
+    places, indices, width = [], [], cast(Any, 0)
+    for i, b in enumerate(blocks):
+        others = [e[1:] if j < i else e[:-1] for j, e in enumerate(ends) if j != i]
+        before = sum(others, T.zeros((), INDEX))  # what the other blocks have before this one's elements of a row
+        places.append(T.arange(b.indices.shape[0]) + (before[b.majors] if others else 0))
+        indices.append(b.indices + as_index(width))
+        width = width + b.shape[1 - major]
+    at = T.concatenate(places)
+    data = T.concatenate([b.data if dtype is None else T.cast(b.data, dtype) for b in blocks])
+    data, columns = [T.set_subtensor(T.zeros_like(v)[at], v) for v in (data, T.concatenate(indices))]
+    shape = T.stack([first.shape[0], width] if major == 0 else [width, first.shape[1]])
+    return Parts(first.format, data, columns, as_index(sum(ends[1:], ends[0])), shape)
+
+
+def _as_many(blocks: list[Parts], axis: int, name: str) -> Callable[[Any], Any]:
+    """A check that the matrices have the same length along an axis."""
+    same = [T.eq(b.shape[axis], blocks[0].shape[axis]) for b in blocks[1:]]
+    check = Assert(f"sparse.{name}: the matrices must have as many {('rows', 'columns')[axis]}")
+    return lambda value: check(value, *same) if same else value
 
 
 def _stacked(blocks: list[Parts], name: str, dtype: DTypeLike) -> Parts:
     """One after the other along the compressed dimension."""
-    if not blocks:
-        raise ValueError(f"sparse.{name} needs at least one matrix")
     first, major = blocks[0], blocks[0].major
-    other = 1 - major
-    widths = [T.eq(b.shape[other], first.shape[other]) for b in blocks[1:]]
-    width = first.shape[other]
-    if widths:
-        what = "columns" if major == 0 else "rows"
-        width = Assert(f"sparse.{name}: the matrices must have as many {what}")(width, *widths)
+    width = _as_many(blocks, 1 - major, name)(first.shape[1 - major])
     n: Any = sum([b.shape[major] for b in blocks[1:]], first.shape[major])
     before: Any = 0
     pointers = [first.indptr]

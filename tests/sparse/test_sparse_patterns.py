@@ -170,6 +170,8 @@ FUNCTIONS = {
     "steps": (lambda s, t: s[::2, ::-1], lambda a, b: a[::2, ::-1]),
     "below": (lambda s, t: S.vstack([s, t, s]), lambda a, b: np.vstack([a, b, a])),
     "beside": (lambda s, t: S.hstack([s, t]), lambda a, b: np.hstack([a, b])),
+    "rows beside": (lambda s, t: S.hstack([s, t, s], format="csr"), lambda a, b: np.hstack([a, b, a])),
+    "columns below": (lambda s, t: S.vstack([s.T, t.T], format="csc"), lambda a, b: np.vstack([a.T, b.T])),
     "diagonal": (lambda s, t: S.diag(s), lambda a, b: np.diagonal(a)),
 }
 
@@ -194,7 +196,21 @@ def test_functions_of_any_matrix(name, rng):
                 assert sp.csr_matrix((found.data, found.indices, found.indptr), found.shape).has_canonical_format
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "dot", "rows", "columns", "below", "diagonal", "clean"])
+def test_rows_beside_each_other_stay_as_they_are(rng):
+    """What is stored twice, or out of order, is afterwards, as in SciPy; nothing is converted to columns on the way."""
+    s, t = S.csr_matrix("s"), S.csr_matrix("t", dtype="float32")
+    for mode in (tg.Mode(linker="auto"), tg.Mode(linker="py")):
+        f = tg.function([s, t], S.hstack([s, t, s], format="csr"), mode=mode)
+        a, b = stored_anyhow(rng, (6, 8)), stored_anyhow(rng, (6, 3)).astype("float32")
+        found, wanted = f(a, b), sp.hstack([a, b, a], format="csr")
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+        with pytest.raises((ValueError, TypeError, AssertionError), match="as many rows|has length 6"):
+            f(a, b[:4])
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "dot", "rows", "columns", "below", "rows beside", "diagonal", "clean"])
 def test_gradients_of_sums(name, rng):
     """What a gradient says of stored elements is what differences say."""
     made, _ = FUNCTIONS[name]
