@@ -231,6 +231,31 @@ def test_f66_taps_outside_of_small_images_are_left_out(rng, dtype):
             assert_near(got, wanted, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_f66_shares_of_small_images_are_added_up(rng, dtype):
+    """Filters that lie tap after tap, few places: the way of `conv_shares.py`, with infinities beside what is read."""
+    cases = [
+        ((2, 40, 7, 7), (17, 3, 3), (1, 1), (1, 1), 1), ((3, 33, 5, 18), (20, 2, 5), (1, 4), (1, 1), 1),
+        ((1, 170, 4, 35), (9, 5, 1), (2, 0), (1, 1), 1), ((2, 64, 9, 6), (6, 3, 2), (3, 1), (2, 3), 1),
+        ((40, 32, 13, 14), (24, 3, 3), (2, 2), (1, 1), 1), ((2, 32, 1, 1), (16, 3, 3), (5, 4), (1, 1), 1),
+        ((2, 80, 6, 7), (8, 3, 3), (1, 0), (1, 1), 2),
+    ]  # fmt: skip
+    for image, (filters, *taps), border, dilation, groups in cases:
+        x = (4 * rng.normal(size=image)).astype(dtype)
+        if dtype != "int32":
+            x[0, -1, -1, -1], x[-1, 0, 0, 0] = np.inf, np.nan
+        w = (4 * rng.normal(size=(image[1] // groups, filters, *taps))).astype(dtype)
+        how = {"border_mode": border, "filter_dilation": dilation, "num_groups": groups, "algo": "panels"}
+        v, u = T.tensor("v", dtype=dtype, shape=(None,) * 4), T.tensor("u", dtype=dtype, shape=w.shape)
+        ways = [T.nnet.conv2d(v, u.dimshuffle(1, 0, 2, 3), filter_flip=flip, **how) for flip in (False, True)]
+        for a in (x, np.asfortranarray(x), x[:, ::-1, :, ::-1]):
+            for got, wanted in zip(*[tg.function([v, u], ways, mode=m)(a, w) for m in (C, PLAIN)]):
+                for ok in (np.isnan, np.isposinf, np.isneginf) if dtype != "int32" else ():
+                    np.testing.assert_array_equal(ok(got), ok(wanted))
+                inside = np.isfinite(wanted)
+                assert_near(np.where(inside, got, 0).astype(dtype), np.where(inside, wanted, 0), dtype)
+
+
 def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
     x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(32, 24, 5, 5))
     y = T.nnet.conv2d(x, w, border_mode="half", algo="panels")

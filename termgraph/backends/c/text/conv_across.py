@@ -192,17 +192,24 @@ static inline int64_t tg_conv_taps_inside_$N(const tg_conv_shape *q, int d)
     return sum;
 }
 
-/* The convolution this way, where what is left out and not packed outweighs that filters are laid out anew: measured,
-   a tile takes 1.15 of a panel's time, packing a place that of 16 filters, laying out a filter that of 60 places, and
-   packing one for panels, where vectors are long, that of 120; reading them where they lie, a tenth of the products.
-   Sums are put down after each line of taps, so lines must not be short. Negative: not this way; 1: no memory. */
-static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
+/* What a tap of a channel costs as panels, for all filters, in products: packing a place costs that of 16 filters, and
+   packing a filter, where vectors are long, that of 120 places; reading it where it lies, a tenth of the products. */
+static inline double tg_conv_panels_cost_$N(const tg_conv_$N *z)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, SHORT = 120, FAR = 12 << 20,
-           PACKED = sizeof(tg_lanes_$N) < 64 ? 60 : 120 };
+    enum { ROWS = TG_CONV_ROWS_$N, PACKED = sizeof(tg_lanes_$N) < 64 ? 60 : 120 };
+    const int64_t f = z->q.f / z->q.groups, high = (f + ROWS - 1) / ROWS * ROWS;
+    const double panels = (double)z->q.n * z->places * (high + 16);
+    return tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
+}
+
+/* The convolution this way, where what is left out and not packed outweighs that filters are laid out anew: measured,
+   a tile takes 1.15 of a panel's time, laying out a filter that of 60 places. Sums are put down after each line of
+   taps, so lines must not be short. `other`: the cost of another way. Negative: not this way; 1: no memory. */
+static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z, double other)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, SHORT = 120, FAR = 12 << 20 };
     const tg_conv_shape *const q = &z->q;
     const int64_t c = q->c / q->groups, f = q->f / q->groups, taps = q->k[1] * q->k[2];
-    z->places = q->out[1] * q->out[2], z->taps = c * taps;
     if (z->taps * f * (int64_t)sizeof *z->y > FAR) return -1; /* filters would be written to main memory */
     if (q->k[0] > 1 || q->out[0] > 1 || q->before[0] || (q->k[2] > 1 && q->e[2] > 1) || c * q->k[2] < SHORT) return -1;
     if (tg_conv_taps_inside_$N(q, 1) * tg_conv_taps_inside_$N(q, 2) > 0.95 * z->places * taps) return -1;
@@ -214,11 +221,8 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z)
     double rows = 0;
     for (int64_t i = 0; i < a->count; i++)
         rows += (a->places[i].high[0] - a->places[i].low[0]) * (a->places[i].high[1] - a->places[i].low[1]) * ROWS;
-    const int64_t wide = (f + LANES - 1) / LANES * LANES, high = (f + ROWS - 1) / ROWS * ROWS;
-    const double here_costs = (1.15 * rows / taps + 60) * wide;
-    const double panels = (double)q->n * z->places * (high + 16);
-    const double panels_cost = tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
-    if (here_costs > panels_cost) return free(a->places), -1;
+    const int64_t wide = (f + LANES - 1) / LANES * LANES;
+    if ((1.15 * rows / taps + 60) * wide > other) return free(a->places), -1;
     a->image = malloc(q->n * a->apart * sizeof *a->image);
     a->filters = malloc((f + 3 * LANES) * z->taps * sizeof *a->filters);
     int failed = !a->image || !a->filters;

@@ -305,8 +305,13 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     if (size == 0 || shape.c == 0) return tg_conv_after_$N(z, shape.n, 0);
     z->bounded = shape.c > shape.groups || shape.groups == 1;
     z->apart = shape.f / shape.groups * ws[0];
-    const int across = tg_conv_try_across_$N(z);
+    z->places = shape.out[1] * shape.out[2], z->taps = shape.c / shape.groups * shape.k[1] * shape.k[2];
+    tg_shares_$N shares;
+    const double panels = tg_conv_panels_cost_$N(z), other = tg_conv_shares_cost_$N(z, &shares);
+    const int shared = other >= 0 && other < panels;
+    const int across = tg_conv_try_across_$N(z, shared ? other : panels);
     if (across >= 0) return tg_conv_after_$N(z, shape.n, across);
+    if (shared) return tg_conv_after_$N(z, shape.n, tg_conv_by_shares_$N(&shares));
     const int failed = tg_conv_begin_$N(z) || tg_conv_products_$N(z);
     free(z->room), free(z->off);
     return tg_conv_after_$N(z, shape.n, failed);

@@ -13,6 +13,7 @@ from termgraph.backends.c import apart
 from termgraph.backends.c.text import conv_winograd
 from termgraph.backends.c.text.conv_across import ACROSS
 from termgraph.backends.c.text.conv_panels import FORWARD
+from termgraph.backends.c.text.conv_shares import SHARES
 from termgraph.backends.c.text.conv_spread import SPREAD
 from termgraph.backends.c.text.conv_taps import TAPS
 from termgraph.backends.c.text.conv_tiles import tiles
@@ -75,7 +76,11 @@ def functions(source: str) -> str:
         kinds = sorted(called | ({"forward"} if "spread" in called else set()))
         size = 4 if short.endswith("32") else 8
         tiled = sorted({tile for kind in kinds for tile in TILES.get(kind, ("forward",))})
-        texts = {"forward": ACROSS.strip() + "\n\n" + FORWARD.strip(), "spread": SPREAD, "taps": TAPS}
+        texts = {
+            "forward": "\n\n".join([SHARES.strip(), ACROSS.strip(), FORWARD.strip()]),
+            "spread": SPREAD,
+            "taps": TAPS,
+        }
         texts |= {name: conv_winograd.text(k) for name, k in SQUARES.items() if name in kinds}
         shared = [conv_winograd.SHARED.strip()] * any(kind in SQUARES for kind in kinds)
         text = "\n".join([tiles(size, tiled), PADDED.strip(), *shared, *[texts[kind].strip() for kind in kinds]])
