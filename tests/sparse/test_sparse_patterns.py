@@ -15,6 +15,8 @@ def pattern(rng, rows, minor, kind):
     counts = rng.integers(0, min(minor, 9) + 1, rows) if kind != "empty" and minor else np.zeros(rows, int)
     if kind == "ordered":
         indices = [np.sort(rng.choice(minor, n, replace=False)) for n in counts]
+    elif kind == "in order":  # some of them twice
+        indices = [np.sort(rng.integers(0, minor, n)) for n in counts]
     else:
         indices = [rng.integers(0, minor, n) for n in counts]
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -24,7 +26,9 @@ def pattern(rng, rows, minor, kind):
 SHAPES = [(5, 7), (1, 1), (0, 4), (4, 0), (6, 200), (3, 9000)]
 
 
-@pytest.mark.parametrize("kinds", [("ordered", "ordered"), ("ordered", "any"), ("any", "any"), ("any", "empty")])
+@pytest.mark.parametrize(
+    "kinds", [("ordered", "ordered"), ("ordered", "any"), ("any", "any"), ("any", "empty"), ("in order", "any")]
+)
 def test_routines_are_their_meanings(kinds, rng):
     i, p, j, q, n, mask = T.ivector("i"), T.ivector("p"), T.ivector("j"), T.ivector("q"), T.lscalar("n"), T.bvector("m")
     found = [*ops.csm_merged(i, p, j, q, n), *ops.csm_merged(i, p, j, q, n, both=True)]

@@ -89,6 +89,7 @@ USERS: dict[str, tuple[str, ...]] = dict.fromkeys(
 USERS["tg_argsort_stable"] = ("tg_argsort",)
 USERS["tg_sort_network"] = ("tg_order_statistics",)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
+USERS["tg_csm_rises"] = ("tg_csm_joined",)
 USERS["tg_convolve"] = ("tg_correlate",)
 TEXTS = {
     **sparse_texts.TEXTS,

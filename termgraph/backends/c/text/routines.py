@@ -330,14 +330,18 @@ def _sorted(x: _Text) -> None:
 def _ordered(x: _Text) -> None:
     """Elements that are in order are copied; of others it is found first where they belong."""
     (data, *pattern, _), (values, indices) = x.n.reads, x.n.results
-    size, out = x.size("entries"), x.pointer(indices)
+    size, (to, out), kind = x.size("entries"), map(x.pointer, (values, indices)), SHORT[values.buf.dtype]
     sizes = (x.size("pointers"), size, x.size("minor"))
-    with x.p.block(""):
+    (at, step), (ends, apart), (given, stride) = [_vectors(x, [a]) for a in (*pattern, data)]
+    rises = f"tg_csm_rises_{kind}(0, {at}, {ends}, {apart}, {size}, {sizes[0]}, {sizes[2]})"
+    with x.p.block(f"if ({step} == 1 && {stride} == 1 && {rises})"):
+        x.p.add(f"__builtin_memcpy({to}, {given}, {size} * sizeof *({given}));")
+        x.p.add(f"__builtin_memcpy({out}, {at}, {size} * sizeof(int32_t));")
+    with x.p.block("else"):
         x.p.add("int64_t at = 0;", f"int32_t *const order = __builtin_malloc(({size} + 1) * sizeof(int32_t));")
-        given = [*_vectors(x, pattern), *sizes, "order", out, "&at"]
-        x.p.add(f"const int failed = order ? tg_csm_sorted_i32({', '.join(given)}) : 3;")
-        given = [*_vectors(x, [data]), "order", size, x.pointer(values)]
-        x.p.add(f"if (!failed) tg_csm_moved_{SHORT[values.buf.dtype]}({', '.join(given)});", "__builtin_free(order);")
+        call = [at, step, ends, apart, *sizes, "order", out, "&at"]
+        x.p.add(f"const int failed = order ? tg_csm_sorted_i32({', '.join(call)}) : 3;")
+        x.p.add(f"if (!failed) tg_csm_moved_{kind}({given}, {stride}, order, {size}, {to});", "__builtin_free(order);")
         x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
         x.p.add(f"if (failed == 2) {x.fail(2, size, BAD_INDEX)}", f"if (failed) {x.no_memory()}")
 

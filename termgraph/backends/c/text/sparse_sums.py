@@ -8,6 +8,24 @@ from __future__ import annotations
 
 from termgraph.terms.ops.sparse import SPARE
 
+_RISES = """
+/* Whether indptr counts the elements, and those of each row are inside and in order, each once or maybe more often. */
+static int tg_csm_rises_$N(int once, const int32_t *indices, const int32_t *ends, int64_t p, int64_t entries,
+                           int64_t pointers, int64_t minors)
+{
+    int64_t falls = 0, between = 0;
+    uint32_t outside = 0;
+    if (pointers < 1 || ends[0] != 0 || ends[(pointers - 1) * p] != entries || minors > __INT32_MAX__) return 0;
+    for (int64_t k = 0; k < entries; k++) outside |= (uint32_t)indices[k] >= (uint32_t)minors;
+    for (int64_t k = 1; k < entries; k++) falls += once ? indices[k] <= indices[k - 1] : indices[k] < indices[k - 1];
+    for (int64_t i = 1; i < pointers; i++) {
+        const int64_t begin = ends[(i - 1) * p], end = ends[i * p];
+        if (begin > end || end > entries) return 0;
+        if (begin > 0 && begin < end) between += (int64_t)indices[begin] - once < indices[begin - 1];
+    }
+    return !outside && falls == between;
+}
+"""
 _JOINED = """
 /* An element, or 0. */
 static inline $T tg_csm_if_$N(int64_t whether, $T x)
@@ -26,23 +44,6 @@ static inline $T tg_csm_if_$N(int64_t whether, $T x)
     if (sizeof(x) == 16) words[1] &= -whether;
     __builtin_memcpy(&x, words, sizeof(x));
     return x;
-}
-
-/* Whether indptr counts the elements, and those of each row are inside, in order, each once. */
-static int tg_csm_once_$N(const int32_t *indices, const int32_t *ends, int64_t p, int64_t entries, int64_t pointers,
-                          int64_t minors)
-{
-    int64_t falls = 0, between = 0;
-    uint32_t outside = 0;
-    if (pointers < 1 || ends[0] != 0 || ends[(pointers - 1) * p] != entries || minors > __INT32_MAX__) return 0;
-    for (int64_t k = 0; k < entries; k++) outside |= (uint32_t)indices[k] >= (uint32_t)minors;
-    for (int64_t k = 1; k < entries; k++) falls += indices[k] <= indices[k - 1];
-    for (int64_t i = 1; i < pointers; i++) {
-        const int64_t begin = ends[(i - 1) * p], end = ends[i * p];
-        if (begin > end || end > entries) return 0;
-        between += begin > 0 && begin < end && indices[begin] <= indices[begin - 1];
-    }
-    return !outside && falls == between;
 }
 
 #define TG_JOIN(a, b, n) { \\
@@ -103,8 +104,8 @@ static int tg_csm_joined_$N(int both, const $T *u, int64_t du, const $T *v, int6
                             int64_t room, $T *values, int32_t *out, int32_t *ends)
 {
     if ((entries > 1 && (s != 1 || du != 1)) || (more > 1 && (t != 1 || dv != 1))) return 1;
-    if (!tg_csm_once_$N(one, one_ends, p, entries, pointers, minors)) return 1;
-    if (!tg_csm_once_$N(two, two_ends, q, more, pointers, minors)) return 1;
+    if (!tg_csm_rises_$N(1, one, one_ends, p, entries, pointers, minors)) return 1;
+    if (!tg_csm_rises_$N(1, two, two_ends, q, more, pointers, minors)) return 1;
     if (!both && !more) { /* one matrix, which is what it should be */
         __builtin_memcpy(values, u, entries * sizeof($T));
         __builtin_memcpy(out, one, entries * sizeof(int32_t));
@@ -198,5 +199,5 @@ static int tg_csm_multiplied_$N(const $T *u, int64_t du, const int32_t *one, int
     return 0;
 }
 """
-TEXTS = {"tg_csm_joined": _JOINED, "tg_csm_summed": _SUMMED.replace("$SPARE", str(SPARE)),
+TEXTS = {"tg_csm_rises": _RISES, "tg_csm_joined": _JOINED, "tg_csm_summed": _SUMMED.replace("$SPARE", str(SPARE)),
          "tg_csm_multiplied": _MULTIPLIED}  # fmt: skip
