@@ -235,3 +235,19 @@ def test_gradients_of_distinct_elements_that_are_their_own(of):
     found = of(v)
     g = tg.grad(((found if of is T.unique_values else found[0]) ** 2).sum(), v)
     np.testing.assert_array_equal(g.eval({v: np.array([3.0, 1.0, 3.0])}), [6.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_unique_whole_numbers_of_a_short_range(dtype):
+    """They are counted, not sorted: also where differences of numbers need the bit of the sign."""
+    x = T.vector("x", dtype=dtype)
+    f = tg.function([x], T.unique(x))
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    wide = np.arange(low, high + 1) if np.dtype(dtype).itemsize == 1 else [low, high]
+    for values in ([high, high - 2, high, high - 1], [low + 1, low, low + 3, low + 1], [5] * 3, [7], [], wide):
+        array = np.array(values, dtype)
+        found = f(array)
+        assert found.dtype == array.dtype
+        np.testing.assert_array_equal(found, np.unique(array))
+    many = np.arange(1000) * 7 % 100
+    np.testing.assert_array_equal(f(many.astype(dtype)), range(100))

@@ -226,6 +226,8 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
     x = np.asarray(x)
     if axis is not None or x.dtype.kind not in "biuf" or x.dtype.isbuiltin != 1:
         return np.unique(x, axis=axis, equal_nan=equal_nan)
+    if x.dtype.kind in "iu" and x.size and int(x.max()) - int(x.min()) < x.size:
+        return _counted(x, ())[0]
     ordered = np.sort(x, axis=None)
     new = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
