@@ -127,20 +127,20 @@ def cholesky_slope(c, g, lower):
 
 
 @formula
-def qr_slope(a, q, r, gq, gr):
+def qr_slope(a, q, r, gq, gr, mode):
     """The gradient of a matrix from those of Q and R."""
     n, m = a.type.shape[-2:]
-    if n is None or m is None:
-        return missing("qr needs static lengths; use T.specify_shape")
-    if q.type.shape[-1] != min(n, m):
+    known = n is not None and m is not None
+    if mode == "complete" and not (known and n <= m):
         return missing("qr with mode='complete' of a tall matrix; use mode='reduced'")
     gq, gr = _conj(gq, gr)
-    if n >= m:
+    if known and n >= m:
         return T.conj(_tall_qr(q, r, gq, gr))
-    left, right = r[..., :n], a[..., n:]
-    g_right = T.matmul(q, gr[..., n:])
-    gq = gq + T.matmul(right, mH(gr[..., n:]))
-    return T.conj(T.concatenate([_tall_qr(q, left, gq, gr[..., :n]), g_right], axis=-1))
+    k = n if known else q.shape[-1]  # columns behind the first k, of which a tall matrix has none
+    left, right = r[..., :k], a[..., k:]
+    g_right = T.matmul(q, gr[..., k:])
+    gq = gq + T.matmul(right, mH(gr[..., k:]))
+    return T.conj(T.concatenate([_tall_qr(q, left, gq, gr[..., :k]), g_right], axis=-1))
 
 
 def _tall_qr(q, r, gq, gr):

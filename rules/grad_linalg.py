@@ -100,7 +100,7 @@ def grad_decomposition(x, g, h, i, z: Zero, w: Zero, a: param, b: param):
     yield rule("cholesky",    pullback(cholesky(x, lower=a, on_error=b), g),
                               (cholesky_slope(cholesky(x, lower=a, on_error=b), g, a),))
     yield rule("qr",          pullback(qr(x, mode=a), g, h),
-                              (qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h),))
+                              (qr_slope(x, nth(qr(x, mode=a), i=0), nth(qr(x, mode=a), i=1), g, h, a),))
     yield rule("eigh_values", pullback(eigh(x, lower=a), g, z),
                               (eigh_values_slope(nth(eigh(x, lower=a), i=1), g, a),))
     yield rule("eigh",        pullback(eigh(x, lower=a), g, h),

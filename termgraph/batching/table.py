@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from termgraph._lazy import lazy
 from termgraph.batching.indices import read, written
-from termgraph.batching.lanes import Lifted, aligned, count, length, refuse, reorder, spread
+from termgraph.batching.lanes import Lifted, aligned, count, length, numbered, refuse, reorder, spread
 from termgraph.terms.build import in_dtype
 from termgraph.terms.leaves import Input
 from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.indexing import scatter_add
 from termgraph.terms.ops.linalg import matmul
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
@@ -22,6 +24,8 @@ from termgraph.terms.ops.reduce import sum_ as sum_op
 from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
 from termgraph.terms.term import AnyTerm, mk, mk1, mk2
 from termgraph.terms.types import TupleType
+
+_linear = lazy("termgraph.rules.linear")
 
 Rule = Callable[[Any, list[Lifted], Any], Any]
 
@@ -100,6 +104,21 @@ def _length(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
 
 def _fixed_size(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     refuse(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
+
+
+def _bincount(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
+    """Counts of all lanes, added up in one array: where numbers are known to be below `minlength`, their number is."""
+    x, least, *weights = args
+    if least.lifted or not _linear.are_places(t.args[0], t.args[1]):
+        refuse(
+            t,
+            "its length depends on the example, so that the results would not fit one array; "
+            "numbers known to be below minlength have as many counts: T.clip(x, 0, 9) with minlength=10",
+        )
+    ones = weights[0].term if weights else mk(alloc, (count(1), length(x.term, x.term.type.ndim - 1)))
+    counts = mk(alloc, (in_dtype(count(0), t.type.dtype), n, in_dtype(least.term, "int64")))
+    places = numbered(n, 1), aligned(Lifted(in_dtype(x.term, "int64"), x.lifted), 1)
+    return Lifted(mk(scatter_add.bind(index=("a", "a")), (counts, in_dtype(ones, t.type.dtype), *places)), True)
 
 
 def _make_vector(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
@@ -220,7 +239,7 @@ BY_NAME: dict[str, Rule] = {
     "dimshuffle": _dimshuffle, "reshape": _reshape, "alloc": _alloc, "specify_shape": _specify_shape,
     "shape_i": _length, "diagonal": _same_op, "make_vector": _make_vector, "join": _join,
     "arange": _fixed_size, "eye": _fixed_size, "nonzero": _fixed_size, "unique": _fixed_size,
-    "unique_all": _fixed_size, "unique_counts": _fixed_size, "unique_inverse": _fixed_size, "bincount": _fixed_size,
+    "unique_all": _fixed_size, "unique_counts": _fixed_size, "unique_inverse": _fixed_size, "bincount": _bincount,
     "subtensor": read, "gather": read,
     "set_subtensor": written, "inc_subtensor": written, "scatter_set": written, "scatter_add": written,
     convolution.FORWARD: _images(0), convolution.INPUTS: _images(1),

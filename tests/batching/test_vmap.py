@@ -157,11 +157,20 @@ IMAGES = {
         (0, None),
     ),
 }
+COUNTS = {
+    "below": (lambda v: T.bincount(v.reshape((3, -1)).argmin(axis=0), minlength=3), [normal(4, 6)], None),
+    "clipped": (lambda i: T.bincount(T.clip(i, 0, 3), minlength=4), [np.arange(12).reshape(4, 3) - 2], None),
+    "none": (lambda i: T.bincount(i % 4, minlength=6), [np.zeros((4, 0), int)], None),
+    **{
+        f"weighed {axes}": (lambda i, w: T.bincount(i % 4, w, minlength=5), [np.arange(12).reshape(4, 3), w], axes)
+        for axes, w in (((0, 0), normal(4, 3)), ((0, None), normal(3)), ((1, 0), normal(3, 4)))
+    },
+}
 GRADIENTS = {
     "each": (lambda x: tg.grad((T.tanh(x) ** 2).sum(), x), [normal(4, 3)], None),
     "nested": (lambda m, k: tg.vmap(lambda v: v * k)(m), [normal(4, 2, 3), normal(4)], None),
 }
-CASES = {**ELEMENTS, **AXES, **SHAPES, **INDICES, **MATRICES, **IMAGES, **GRADIENTS}
+CASES = {**ELEMENTS, **AXES, **SHAPES, **INDICES, **MATRICES, **IMAGES, **COUNTS, **GRADIENTS}
 
 
 @pytest.mark.parametrize("case", CASES)

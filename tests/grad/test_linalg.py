@@ -6,6 +6,7 @@ from gradcases import check, hermitian, regular
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import GradNotImplementedError
 from termgraph.terms.ops import linalg as ops
 
 LINKER = "py"  # LAPACK is called either way; what is compiled around it is tested with smaller graphs
@@ -97,6 +98,26 @@ def test_qr_and_svd(shape, dtype, rng):
     check(T.linalg.pinv, a)
     check(lambda a: T.linalg.qr(a)[1], a)
     check(lambda a: T.sin(T.linalg.qr(a)[0]), a)
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3), (0, 3), (3, 0), (2, 3, 2), (2, 2, 3)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_qr_of_unknown_lengths(shape, dtype, rng):
+    a = (
+        (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+        if dtype[0] == "c"
+        else rng.normal(size=shape)
+    )
+
+    def slope(lengths, **how):
+        x = T.tensor("x", dtype=dtype, shape=lengths)
+        q, r = T.linalg.qr(x, **how)
+        cost = T.real(q * T.cos(q)).sum() + T.real(r * T.sin(r + 0.3)).sum() + 0.3 * T.imag(r).sum()
+        return tg.function([x], tg.grad(cost, x))(a)
+
+    np.testing.assert_allclose(slope([None] * len(shape)), slope(shape), rtol=1e-9, atol=1e-12)
+    with pytest.raises(GradNotImplementedError, match="reduced"):
+        slope([None] * len(shape), mode="complete")
 
 
 def test_eig(rng):
