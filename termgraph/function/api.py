@@ -178,8 +178,9 @@ def _wrapped(outputs: Outputs) -> Out | list[Out] | None:
         for i, o in enumerate(outputs):
             try:
                 wrapped.append(wrap_out(o))
-            except TypeError as err:
-                raise TypeError(f"outputs[{i}]: {err}") from None
+            except (TypeError, ValueError) as err:
+                nested = " (a list among the outputs is one stacked array; tg.jit returns nested results)"
+                raise TypeError(f"outputs[{i}]: {err}{nested * isinstance(o, (list, tuple, dict))}") from None
         return wrapped
     return wrap_out(outputs)
 

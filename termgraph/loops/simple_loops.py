@@ -9,7 +9,7 @@ from termgraph.loops.arguments import LoopArguments, output_infos, sequence_info
 from termgraph.loops.loop import loop
 from termgraph.loops.scan import run_scan, scan, variables_in
 from termgraph.loops.step_results import sort_returned
-from termgraph.loops.steps import common_length, steps_variable
+from termgraph.loops.steps import call_step, common_length, steps_variable
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.updates import OrderedUpdates
 from termgraph.tensor.wrap import as_tensor
@@ -145,7 +145,7 @@ class _Step:
         self.fn, self.outs, self.given = fn, outs, given
 
     def __call__(self, carry: Any, rows: Any) -> tuple:
-        returned = self.fn(*(rows or []), *carry, *self.given)
+        returned = call_step(self.fn, [*(rows or []), *carry, *self.given], {}, "scan_checkpoints")
         values, updates, stop = sort_returned(self.fn, returned, len(self.outs) or None)
         if updates or stop is not None:
             raise ValueError("scan_checkpoints: the step must not return updates or until(); use scan")

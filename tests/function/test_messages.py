@@ -246,3 +246,13 @@ def test_mistakes_of_other_libraries_users():
         with pytest.raises(kind, match=said):
             make()
     assert copy.deepcopy(rng).normal(size=2).type.ndim == 1
+
+
+def test_nested_outputs_and_steps_of_other_arguments_say_what_was_given():
+    x = T.dvector("x")
+    with pytest.raises(TypeError, match=r"outputs\[1\]: stack: .* tg.jit returns nested results"):
+        tg.function([x], [x, [x.sum(), x * 2]])
+    assert len(tg.function([x], [x, [x, x * 2]])([1.0, 2.0])) == 2
+    with pytest.raises(TypeError) as seen:
+        tg.scan_checkpoints(lambda a: a, sequences=x, outputs_info=T.zeros(()))
+    assert "while scan_checkpoints called the step function" in seen.value.__notes__[0]
