@@ -21,7 +21,7 @@ from termgraph.terms.ops.linalg import matmul
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
 from termgraph.terms.ops.reduce import sum_ as sum_op
-from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i
+from termgraph.terms.ops.shaping import alloc, join, reshape, shape_i, specify_shape
 from termgraph.terms.term import AnyTerm, mk, mk1, mk2
 from termgraph.terms.types import TupleType
 
@@ -106,6 +106,9 @@ def _fixed_size(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
     refuse(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
 
 
+_FEWER = "bincount: {1} values but {0} weights"
+
+
 def _bincount(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     """Counts of all lanes, added up in one array: where numbers are known to be below `minlength`, their number is."""
     x, least, *weights = args
@@ -115,7 +118,11 @@ def _bincount(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
             "its length depends on the example, so that the results would not fit one array; "
             "numbers known to be below minlength have as many counts: T.clip(x, 0, 9) with minlength=10",
         )
-    ones = weights[0].term if weights else mk(alloc, (count(1), length(x.term, x.term.type.ndim - 1)))
+    ones: Any = mk(alloc, (count(1), length(x.term, x.term.type.ndim - 1)))
+    if weights:  # one weight would go with any number of values
+        ones = weights[0].term
+        many = specify_shape.bind(known=(*[False] * (ones.type.ndim - 1), True), told=_FEWER)
+        ones = mk(many, (ones, length(x.term, x.term.type.ndim - 1)))
     counts = mk(alloc, (in_dtype(count(0), t.type.dtype), n, in_dtype(least.term, "int64")))
     places = numbered(n, 1), aligned(Lifted(in_dtype(x.term, "int64"), x.lifted), 1)
     return Lifted(mk(scatter_add.bind(index=("a", "a")), (counts, in_dtype(ones, t.type.dtype), *places)), True)

@@ -16,6 +16,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.call import inline_calls
+from termgraph.terms.ops.shaping import specify_shape
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ class _Mapping:
         if not self.lifted:
             raise ValueError("vmap: no argument has examples to map over: each of in_axes is None")
         _same_number(self.lifted)
+        alone = next((what for v, a, what in self.lifted if v.type.shape[a] == 1), None)
+        if alone is not None:
+            self.args = [_one(v, a, what, alone) for v, a, what in zip(self.args, self.axes, labels)]
 
     def result(self) -> Any:
         """What the mapped function returns."""
@@ -136,6 +140,14 @@ def _same_number(lifted: list[tuple[Variable, int, str]]) -> None:
         if n != known[0][0]:
             first = known[0]
             raise ShapeError(f"vmap: {first[1]} has {first[0]} examples (axis {first[2]}), {what} has {n} (axis {a})")
+
+
+def _one(v: Variable, axis: int | None, what: str, alone: str) -> Any:
+    """An argument that must have one example, because another has: a length of 1 would go with any number of them."""
+    if axis is None or v.type.shape[axis] is not None:
+        return v
+    told = f"vmap: {what} has {{0}} examples (axis {axis}), {alone} has {{1}}"
+    return specify_shape(v, 1, known=tuple([d == axis for d in range(v.type.ndim)]), told=told)
 
 
 def _number(lifted: list[tuple[Variable, int, str]]) -> AnyTerm:

@@ -191,6 +191,8 @@ def clip(
 def round(x: TensorLike, decimals: int = 0) -> TensorVariable:
     """Elements rounded to the nearest number with that many decimals, halves to even."""
     x = as_tensor(x)
+    if not isinstance(decimals, (int, np.integer)):
+        raise TypeError(f"round: decimals must be a known whole number, got {decimals!r:.60}")
     if decimals == 0 or (decimals > 0 and x.type.kind in "iu"):
         return ew.round_(x)
     if x.type.dtype == "bfloat16":  # with 8 bits the product with 10 decides which side of a half a number is on

@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.traverse import subterms
 
@@ -360,3 +361,26 @@ def test_examples_that_turn_out_not_to_be_as_many():
     f = tg.function([x, y], tg.vmap(lambda a, b: a + b)(x, y))
     with pytest.raises(ValueError, match="3.*4|4.*3"):
         f(np.ones((3, 2)), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("linker", ["py", "c"])
+def test_one_example_and_one_weight_do_not_go_with_several(linker):
+    if linker == "c" and find_compiler() is None:
+        pytest.skip("no C compiler")
+    mode, x, values = tg.Mode(linker=linker), T.lmatrix("x"), np.array([[0, 1, 2], [2, 2, 0]])
+    single, short = T.tensor("w", dtype="float64", shape=(1, None)), T.tensor("w", dtype="float64", shape=(None, 1))
+
+    def counts(v, weights):
+        return T.bincount(T.clip(v, 0, 2), weights=weights, minlength=3)
+
+    def added(v, weights):
+        return T.inc_subtensor(T.zeros(3)[T.clip(v, 0, 2)], weights)
+
+    for mapped in (counts, added, lambda v, weights: v * weights):
+        f = tg.function([x, single], tg.vmap(mapped)(x, single), mode=mode)
+        assert f(values[:1], np.ones((1, 3))).shape == (1, 3)
+        with pytest.raises(ShapeError, match=r"argument 0 has 2 examples \(axis 0\), argument 1 has 1"):
+            f(values, np.ones((1, 3)))
+    f = tg.function([x, short], tg.vmap(counts)(x, short), mode=mode)
+    with pytest.raises(ShapeError, match="bincount: 3 values but 1 weights"):
+        f(values, np.ones((2, 1)))

@@ -204,6 +204,8 @@ def test_what_others_write_rounds_assigns_and_is_told_apart():
     x = T.dvector("x")
     assert round(x, 1).eval({x: [1.26, -0.24]}).tolist() == [1.3, -0.2]
     assert round(x).eval({x: [1.5, 2.5]}).tolist() == [2.0, 2.0]
+    with pytest.raises(TypeError, match="decimals must be a known whole number, got 1.5"):
+        round(x, 1.5)
     w, given = termgraph.shared(np.ones(2), name="w"), np.array([1.0, 2.0])
     w.value = given
     given[0] = 5

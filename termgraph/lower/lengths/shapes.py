@@ -364,8 +364,12 @@ class Lengths:
 
 
 def _is_wide(t: AnyTerm) -> bool:
-    """Whether integers hold lengths: those of 8 and 16 bits wrap around, which polynomials do not."""
-    return t.type.kind in "iu" and np.dtype(t.type.dtype).itemsize >= 4
+    """Whether a result is as polynomials say: unsigned ones wrap below 0, others of 8 and 16 bits, powers of 32 too."""
+    name, size = t.op.family.name, np.dtype(t.type.dtype).itemsize
+    if t.type.kind == "u":
+        given = t.args[0].type if name == "cast" else t.type
+        return size >= 4 and name in BETWEEN and given.kind == "u" and np.dtype(given.dtype).itemsize <= size
+    return t.type.kind == "i" and size >= (8 if name in ("sqr", "pow", "abs") else 4)
 
 
 def is_arithmetic(t: AnyTerm) -> bool:
@@ -373,19 +377,13 @@ def is_arithmetic(t: AnyTerm) -> bool:
     name = t.op.family.name
     if not _is_wide(t):
         return False
-    if name in SHIFTS:  # which specialize makes of products and quotients
-        return t.args[1].op is CONST and t.args[1].type.ndim == 0 and 0 <= int(t.args[1].value) < 63
+    by: Any = t.args[-1] if t.args else t
+    number = int(by.value) if by.op is CONST and by.type.ndim == 0 and by.type.kind in "iu" else -1
+    if name in SHIFTS or name == "pow":  # made of products and quotients by specialize; written out as a product
+        return 0 <= number < (9 if name == "pow" else 63) and t.args[0].type.ndim == 0
     if name == "bitwise_and":  # a remainder
-        ones = int(t.args[1].value) if t.args[1].op is CONST and t.args[1].type.ndim == 0 else 0
-        return 0 < ones < 2**62 and ones & (ones + 1) == 0 and t.args[0].type.ndim == 0
-    if name == "pow":
-        return t.args[0].type.ndim == 0 and _is_wide(t.args[0]) and _small(t.args[1])
+        return 0 < number < 2**62 and number & (number + 1) == 0 and t.args[0].type.ndim == 0
     return name in INTEGER and all(a.type.ndim == 0 and a.type.kind in "iu" for a in t.args)
-
-
-def _small(t: Any) -> bool:
-    """Whether an exponent is written out as a product."""
-    return t.op is CONST and t.type.ndim == 0 and t.type.kind in "iu" and 0 <= int(t.value) <= 8
 
 
 def _lone_symbol(p: Poly) -> Any:
@@ -404,6 +402,8 @@ OF_ALL: dict[str, Callable[[Any], int]] = {  # what lengths may need of all elem
     "most": lambda x: min(int(np.max(np.asarray(x, np.int64), initial=-1)), 2**63 - 2),
     "sum": lambda x: int(np.sum(x, dtype=np.int64)),
 }
+# What never leaves the range of its operands.
+BETWEEN = frozenset(("cast", "maximum", "minimum", "clip", "floor_div", "mod", "bitwise_and", "right_shift"))
 SHIFTS = {"right_shift": "floor_div", "left_shift": "mul"}
 INTEGER: dict[str, Callable[..., Poly]] = {
     "add": lambda *xs: sum(xs, ZERO),

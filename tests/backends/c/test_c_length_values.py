@@ -42,8 +42,8 @@ PROGRAMS = {  # inputs, result, calls
     "repeat": ([x, n], T.repeat(x, n), [(TEN, k) for k in (0, 1, 3)]),
     "roll": ([x, n], T.roll(x, n), [(TEN, k) for k in (0, 3, -3, 31)]),
     "eye": ([n], T.eye(n), [(k,) for k in (0, 1, 4)]),
-    "squares": ([n], (T.arange(n * n), T.zeros((abs(n) ** 3, 2)), T.eye(n**2)), [(k,) for k in (0, 1, 3, -2)]),
-    "clipped": ([x, n], (T.arange(abs(n - 2)), x[: T.clip(n, 2, 5)]), [(TEN, k) for k in (*NUMBERS, -3)]),
+    "squares": ([m], (T.arange(m * m), T.zeros((abs(m) ** 3, 2)), T.eye(m**2)), [(k,) for k in (0, 1, 3, -2)]),
+    "clipped": ([x, m], (T.arange(abs(m - 2)), x[: T.clip(m, 2, 5)]), [(TEN, k) for k in (*NUMBERS, -3)]),
     "all pairs": ([x], (x[:, None] - x).ravel() * T.arange(x.shape[0] ** 2), [(TEN[:k],) for k in (0, 1, 7)]),
     "all elements": ([X], (T.arange(T.prod(X.shape)), T.zeros(T.sum(X.shape))), [(GRID,), (GRID[:0],)]),
     "best": ([x, n], x[T.argsort(x)[:n]], [(TEN, k) for k in NUMBERS]),
@@ -132,3 +132,25 @@ def test_remainders_by_powers_of_two():
         assert zeros.shape == (size % 4, 2)
         np.testing.assert_array_equal(later, value[size % 8 :])
         np.testing.assert_array_equal(first, value[: (size - 5) % 2])
+
+
+@pytest.mark.parametrize(
+    "dtype, number, length",
+    [("uint32", 7, lambda u: u - 3), ("uint32", 7, lambda u: u - T.cast(3, "uint32")),
+     ("uint32", 2, lambda u: abs(u - 3)), ("uint64", 7, lambda u: u - 3), ("uint64", 7, lambda u: u * u),
+     ("uint32", 7, lambda u: T.maximum(u, 5) // 2), ("uint32", 7, lambda u: T.cast(u, "int64") - 3),
+     ("int32", 46341, lambda n: n * n), ("int32", 4, lambda n: n * n), ("int32", 70000, lambda n: n**3),
+     ("int32", -(2**31), abs), ("int32", -(2**31), lambda n: n**2), ("int64", 4, lambda n: n * n),
+     ("int64", 2, lambda n: n**3), ("int64", -4, abs), ("int64", 2**32 + 3, lambda n: T.cast(n, "uint32") + 1)],
+)  # fmt: skip
+def test_lengths_wrap_around_as_their_dtypes_do(dtype, number, length):
+    k = T.tensor("k", dtype=dtype, shape=())
+    found = [tg.function([k], T.arange(20)[: length(k)], mode=mode)(np.asarray(number, dtype)) for mode in (C, PY)]
+    assert found[0].tolist() == found[1].tolist()
+
+
+def test_lengths_of_wide_integers_are_computed_in_c():
+    u = T.tensor("u", dtype="uint32", shape=())
+    for length in (m * m, m**3, abs(m), T.clip(m, 0, 5), n + 1, T.maximum(u, 5)):
+        f = tg.function([n, m, u], T.zeros(length) + 1, mode=C, on_unused_input="ignore")
+        assert str(f.why_not_native()) == "everything is compiled"
