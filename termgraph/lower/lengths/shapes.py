@@ -369,7 +369,7 @@ def _is_wide(t: AnyTerm) -> bool:
     if t.type.kind == "u":
         given = t.args[0].type if name == "cast" else t.type
         return size >= 4 and name in BETWEEN and given.kind == "u" and np.dtype(given.dtype).itemsize <= size
-    return t.type.kind == "i" and size >= (8 if name in ("sqr", "pow", "abs") else 4)
+    return bool(t.type.kind == "i") and size >= (8 if name in ("sqr", "pow", "abs") else 4)
 
 
 def is_arithmetic(t: AnyTerm) -> bool:
