@@ -118,11 +118,12 @@ def _bincount(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
             "its length depends on the example, so that the results would not fit one array; "
             "numbers known to be below minlength have as many counts: T.clip(x, 0, 9) with minlength=10",
         )
-    ones: Any = mk(alloc, (count(1), length(x.term, x.term.type.ndim - 1)))
+    many = length(x.term, x.term.type.ndim - 1)
     if weights:  # one weight would go with any number of values
-        ones = weights[0].term
-        many = specify_shape.bind(known=(*[False] * (ones.type.ndim - 1), True), told=_FEWER)
-        ones = mk(many, (ones, length(x.term, x.term.type.ndim - 1)))
+        last = (*[False] * (weights[0].term.type.ndim - 1), True)
+        ones = mk(specify_shape.bind(known=last, told=_FEWER), (weights[0].term, many))
+    else:
+        ones = mk(alloc, (count(1), many))
     counts = mk(alloc, (in_dtype(count(0), t.type.dtype), n, in_dtype(least.term, "int64")))
     places = numbered(n, 1), aligned(Lifted(in_dtype(x.term, "int64"), x.lifted), 1)
     return Lifted(mk(scatter_add.bind(index=("a", "a")), (counts, in_dtype(ones, t.type.dtype), *places)), True)

@@ -179,8 +179,9 @@ def _wrapped(outputs: Outputs) -> Out | list[Out] | None:
             try:
                 wrapped.append(wrap_out(o))
             except (TypeError, ValueError) as err:
-                nested = " (a list among the outputs is one stacked array; tg.jit returns nested results)"
-                raise TypeError(f"outputs[{i}]: {err}{nested * isinstance(o, (list, tuple, dict))}") from None
+                more = " (a list among the outputs is one stacked array; tg.jit returns nested results)"
+                nested = isinstance(o, (list, tuple, dict))
+                raise TypeError(f"outputs[{i}]: {err}{more if nested else ''}") from None
         return wrapped
     return wrap_out(outputs)
 

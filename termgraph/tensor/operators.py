@@ -78,7 +78,8 @@ def _rdivmod(self: Any, other: object) -> tuple:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    return self.round(ndigits or 0)  # keeps its dtype, where a number of Python becomes a whole one
+    # keeps its dtype, where a number of Python becomes a whole one
+    return self.round(0 if ndigits is None else ndigits)
 
 
 def _refuse_bool(self: Any) -> bool:

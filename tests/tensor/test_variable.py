@@ -206,6 +206,8 @@ def test_what_others_write_rounds_assigns_and_is_told_apart():
     assert round(x).eval({x: [1.5, 2.5]}).tolist() == [2.0, 2.0]
     with pytest.raises(TypeError, match="decimals must be a known whole number, got 1.5"):
         round(x, 1.5)
+    with pytest.raises(TypeError, match="decimals must be a known whole number, got k"):
+        round(x, T.lscalar("k"))
     w, given = termgraph.shared(np.ones(2), name="w"), np.array([1.0, 2.0])
     w.value = given
     given[0] = 5

@@ -226,7 +226,7 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
     x = np.asarray(x)
     if axis is not None or x.dtype.kind not in "biuf" or x.dtype.isbuiltin != 1:
         return np.unique(x, axis=axis, equal_nan=equal_nan)
-    if x.dtype.kind in "iu" and x.size and int(x.max()) - int(x.min()) < x.size:
+    if _is_short_range(x, ["values"]):
         return _counted(x, ())[0]
     ordered = np.sort(x, axis=None)
     new = np.ones(ordered.size, np.bool_)
@@ -237,7 +237,14 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
 
 
 # So many times the elements may the range of whole numbers be: a longer table takes longer than sorting them.
-_IN_TABLE = {"index": 4, "inverse": 3, "counts": 1}
+_IN_TABLE = {"index": 4, "inverse": 3, "counts": 1, "values": 1}
+
+
+def _is_short_range(x: np.ndarray, parts: Sequence[str]) -> bool:
+    """Whether tables give these parts of whole numbers sooner than sorting does."""
+    if x.dtype.kind not in "iu" or not x.size:
+        return False
+    return int(x.max()) - int(x.min()) < max([_IN_TABLE[part] for part in parts]) * x.size
 
 
 def _counted(x: np.ndarray, parts: Sequence[str]) -> tuple[np.ndarray, ...]:
@@ -264,8 +271,7 @@ def _counted(x: np.ndarray, parts: Sequence[str]) -> tuple[np.ndarray, ...]:
 def _unique_parts(parts: str, x: object, *, axis: int | None, equal_nan: bool) -> tuple[np.ndarray, ...]:
     """The distinct elements, and those of "index", "inverse" and "counts" that are asked for: places take longest."""
     x, asked = np.asarray(x), parts.split()
-    most = max([_IN_TABLE[part] for part in asked]) * x.size
-    if axis is None and x.dtype.kind in "iu" and x.size and int(x.max()) - int(x.min()) < most:
+    if axis is None and _is_short_range(x, asked):
         return _counted(x, asked)
     wanted: dict[str, Any] = {f"return_{part}": True for part in asked}
     found = dict(zip(["values", *asked], np.unique(x, axis=axis, equal_nan=equal_nan, **wanted), strict=True))
