@@ -1,11 +1,14 @@
 """A driver for the emulation that needs no CUDA package: memory of the host, kernels called directly.
 
-Work is queued and runs when somebody waits, so a missing wait shows as stale data.
+Work is queued and runs when somebody waits, so a missing wait shows as stale data. With the variable of the environment
+`TERMGRAPH_TEST_GPU` set, `emulation()` gives the GPU of this machine instead: the same tests, run by hardware.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -157,8 +160,31 @@ def emulated_device(limit: int = TOTAL, number: int = 0) -> Device:
     return Device(EmulatedDriver(limit), compile_emulated, number)
 
 
+@functools.cache
+def real_device() -> Device:
+    """The GPU of this machine, whose driver counts launches as the emulated one does."""
+    from termgraph.backends.cuda.build.compile import compile_text
+    from termgraph.backends.cuda.driver.core import CoreDriver
+
+    class Counted(CoreDriver):
+        launches = replays = 0
+
+        def launch(self, *arguments: Any) -> None:
+            self.launches += 1
+            super().launch(*arguments)
+
+        def replay(self, graph: Any) -> None:
+            self.replays += 1
+            super().replay(graph)
+
+    return Device(Counted(0), compile_text, 0)
+
+
+REAL = bool(os.environ.get("TERMGRAPH_TEST_GPU"))
+
+
 class emulation:
-    """While this is entered, programs for the GPU run on the CPU.
+    """While this is entered, programs for the GPU run on the CPU, or on a GPU where `TERMGRAPH_TEST_GPU` asks for it.
 
     >>> from emucuda.driver import emulation
     >>> with emulation() as device:                                 # doctest: +SKIP
@@ -166,7 +192,7 @@ class emulation:
     """
 
     def __init__(self, device: Device | None = None, *others: Device) -> None:
-        self.device, self.others = device or emulated_device(), others
+        self.device, self.others = device or (real_device() if REAL else emulated_device()), others
 
     def __enter__(self) -> Device:
         self.previous = devices.use(self.device, *self.others)
