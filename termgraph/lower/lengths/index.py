@@ -23,6 +23,7 @@ from termgraph.lower.lengths.polynomials import (
     poly,
     product,
     quotient,
+    repeats,
     show,
     symbols,
     times,
@@ -344,5 +345,5 @@ def _number(a: Atom, env: Mapping[Any, int]) -> int:
 __all__ = [
     "EMPTY", "MINUS_ONE", "ONE", "ZERO", "Apply", "Atom", "Monomial", "Poly", "Sym", "Value", "Var", "_sorted",
     "_union", "bound", "divide", "evaluate", "has_division", "less", "maximum", "minimum", "natural", "nonneg", "plus",
-    "poly", "product", "show", "substitute", "symbols", "taken_out", "times", "values", "wrapped",
+    "poly", "product", "repeats", "show", "substitute", "symbols", "taken_out", "times", "values", "wrapped",
 ]  # fmt: skip

@@ -374,6 +374,11 @@ def symbols(p: Poly) -> list[Sym]:
     return list(out)
 
 
+def repeats(p: Poly, vars_: Iterable[Var]) -> bool:
+    """Whether a position is the same for several counts of a loop: it surely does not depend on them."""
+    return any(v not in p.fv and v.extent is not ONE for v in vars_)
+
+
 def values(p: Poly) -> tuple[Any, ...]:
     """The kernel terms whose values p uses, also inside opaque atoms."""
     return p.values

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import Poly, Var, poly
+from termgraph.lower.lengths.index import Poly, Var, poly, repeats
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
 from termgraph.lower.loops.scopes import Scope
@@ -464,4 +464,5 @@ def _is_injective(x: Store, var: Var) -> bool:
 
 def _collides(x: Store) -> bool:
     """Whether threads could write to the same place."""
-    return isinstance(x, Store) and bool(x.ordered) and bool(index_values(x.offset))
+    found = isinstance(x, Store) and bool(x.ordered)
+    return found and (bool(index_values(x.offset)) or repeats(x.offset, x.ordered))

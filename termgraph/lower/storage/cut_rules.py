@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly, repeats
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
@@ -195,7 +195,7 @@ def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: boo
     place = s.push.drive(source_index(s.push, t, how, index))
     value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     offset = buf.offset(place)
-    ordered = frozenset(vars) if values(offset) else frozenset()
+    ordered = frozenset(vars) if values(offset) or repeats(offset, vars) else frozenset()
     apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
     s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
 
