@@ -351,13 +351,17 @@ class MachineFunction(Function):
             results = self._run_checked(values)
         else:
             results = self.vm(values)
-        if not self._updated and len(results) == self._n_outputs and held_by_nobody(results):
+        if not self._updated and len(results) == self._n_outputs and self._fresh(results, values):
             return results
         claims = Claims(values, self._constants)
         outputs = [v if borrow else claims.own(v) for v, borrow in zip(results[: self._n_outputs], self._borrow)]
         if self._updated:
             self._commit(results, values, claims)
         return outputs
+
+    def _fresh(self, results: list[Any], values: list[Any]) -> bool:
+        """Whether all results have memory that nobody else has, seen without asking whose each argument's is."""
+        return held_by_nobody(results)
 
     def _run_checked(self, values: list[Any]) -> list[Any]:
         maker = self.maker

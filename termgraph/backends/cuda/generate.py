@@ -69,7 +69,7 @@ class CudaProgram:
         """What a reported failure means."""
         return list(self.lowered.lengths.sites)
 
-    @property
+    @functools.cached_property
     def can_fail(self) -> bool:
         """Whether the device may report a failure."""
         return any(kind == "status" for k in self.kernels for kind, _ in k.params)

@@ -215,3 +215,28 @@ def test_memory_that_is_kept_for_the_next_call_is_given_up_when_there_is_no_othe
         f(np.ones(200_000, "float32"))  # its argument and its result stay
         np.testing.assert_allclose(g(np.ones(200_000, "float32"))[:2], np.exp(1) + 1, rtol=1e-6)
         np.testing.assert_array_equal(f(np.ones(210_000, "float32"))[:2], 2)
+
+
+def test_results_that_are_held_until_the_next_call_are_replayed(gpu):
+    """As `y = f(y)` in a loop does it: two places take turns, and nothing is allocated or launched by itself."""
+    x = T.fvector("x")
+    f = tg.function([x], tg.Out(x + 1, target="cuda"))
+    result = f(np.zeros(3, "float32"))
+    for k in range(12):
+        launches, allocations = gpu.driver.launches, gpu.allocations
+        result = f(result)
+        if k > 5:
+            assert (gpu.driver.launches, gpu.allocations) == (launches, allocations)
+    np.testing.assert_array_equal(result, 13)
+    all_of_them = [f(result) for _ in range(5)]
+    assert len({a.address for a in all_of_them}) == 5 and all((np.asarray(a) == 14).all() for a in all_of_them)
+
+
+def test_large_results_are_kept_once(gpu):
+    x = T.fvector("x")
+    f = tg.function([x], tg.Out(x + 1, target="cuda"))
+    held = f(np.zeros(300_000, "float32"))
+    for _ in range(4):
+        held = f(held)
+    kept = sum(size for size, what in gpu.live.values() if "result" in str(what))
+    assert kept < 2 * 4 * 300_000  # the caller has the only one

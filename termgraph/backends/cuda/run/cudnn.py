@@ -17,7 +17,10 @@ from termgraph.backends.cuda.driver.base import CudaError
 
 LIBRARY = "libcudnn.so.9"
 INSTALL = "pip install nvidia-cudnn-cu13 installs it"
-WORKSPACE = 64 << 20  # the most that an algorithm may keep; one room for all, so that calls can be recorded
+WORKSPACE = (
+    1 << 30,
+    16,
+)  # the most bytes that an algorithm may keep, and the share of the device's memory: the less counts
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 9}  # cudnnDataType_t
 EXACT, TENSOR_CORES, ROUNDED = 3, 1, 0  # cudnnMathType_t: FMA only, tensor cores, and those for TF32
 DETERMINISTIC = 1
@@ -96,7 +99,10 @@ class Cudnn:
         self.library, self.device = found, device
         self.handle = self.made("cudnnCreate")
         self.call("cudnnSetStream", self.handle, int(device.driver.stream))
-        self.workspace = device.allocate(WORKSPACE, "the workspace of cuDNN")
+        self.rooms: list[
+            tuple[int, int]
+        ] = []  # workspaces and their sizes, each twice the last: recordings hold the old ones
+        self.most = min(WORKSPACE[0], int(device.driver.memory()[1]) // WORKSPACE[1])
         self.plans: dict[tuple, Plan | None] = {}
         self.calls = 0
 
@@ -136,7 +142,7 @@ class Cudnn:
         a, b, c = [plan.arrays[role] for role in roles]
         self.call(
             f"cudnnConvolution{kind}", self.handle, ctypes.addressof(one), a, first, b, second, plan.what,
-            plan.algorithm, self.workspace, plan.size, ctypes.addressof(zero), c, out,
+            plan.algorithm, plan.room, plan.size, ctypes.addressof(zero), c, out,
         )  # fmt: skip
         self.calls += 1
         return True
@@ -193,7 +199,7 @@ class Cudnn:
         )  # fmt: skip
         for x in offered[: count.value]:
             exact = math != EXACT or x.math in (EXACT, ROUNDED)
-            if x.status or x.determinism != DETERMINISTIC or x.memory > WORKSPACE or not exact:
+            if x.status or x.determinism != DETERMINISTIC or x.memory > self.most or not exact:
                 continue
             if math != EXACT:
                 self.call("cudnnSetConvolutionMathType", what, x.math)
@@ -204,16 +210,26 @@ class Cudnn:
                 )
             except NotSupported:
                 continue
-            if size.value <= WORKSPACE:
-                return Plan(dict(arrays), what, x.algo, size.value)
+            if size.value <= self.most:
+                return Plan(dict(arrays), what, x.algo, size.value, self.room(size.value))
         return None
+
+    def room(self, size: int) -> int:
+        """A workspace of at least this size, one for all calls: the stream runs one after the other.
+
+        It is asked for while a problem is planned, which is before anything is recorded.
+        """
+        if not self.rooms or self.rooms[-1][1] < size:
+            size = max(size, 2 * self.rooms[-1][1] if self.rooms else 1 << 20)
+            self.rooms.append((self.device.allocate(size, "the workspace of cuDNN"), size))
+        return self.rooms[-1][0]
 
 
 class Plan:
     """The descriptors of a problem, its algorithm, and the room that it needs."""
 
-    def __init__(self, arrays: dict[str, int], what: int, algorithm: int, size: int) -> None:
-        self.arrays, self.what, self.algorithm, self.size = arrays, what, algorithm, size
+    def __init__(self, arrays: dict[str, int], what: int, algorithm: int, size: int, room: int) -> None:
+        self.arrays, self.what, self.algorithm, self.size, self.room = arrays, what, algorithm, size, room
 
 
 def _ints(values: Any) -> Any:

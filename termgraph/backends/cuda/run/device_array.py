@@ -212,28 +212,32 @@ class DeviceArray:
 class Spare:
     """Memory that calls take again and again, by name, as long as nobody has kept what was in it.
 
-    So addresses stay the same from call to call, and recorded work can be replayed.
+    So addresses stay the same from call to call, and recorded work can be replayed. Of small arrays there are two that
+    take turns, for callers who hold the last result until there is the next one, as `y = f(x)` in a loop does.
     """
+
+    TWO = 1 << 20  # bytes up to which there are two
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.arrays: dict[Any, DeviceArray] = {}
+        self.arrays: dict[Any, list[DeviceArray]] = {}
         device.spares.add(self)
 
     def take(self, name: Any, shape: tuple[int, ...], dtype: Any, purpose: str) -> DeviceArray:
         """An array with any content; without a name it is not taken again."""
-        found = self.arrays.get(name)
-        if found is not None and (found.shape, found.dtype) == (tuple(shape), np.dtype(dtype)):
-            if sys.getrefcount(found) <= 3:  # `arrays`, `found` and the argument
+        kept = self.arrays.get(name, ())
+        for found in kept:
+            free = sys.getrefcount(found) <= 3  # `kept`, `found` and the argument have it
+            if free and found.shape == shape and found.dtype == dtype:
                 if found.lent:  # whoever borrowed it has let go of it, but may still be reading
                     with self.device.lock:
                         while found.lent:
                             self.device.driver.wait_for(found.lent.pop())
                 return found
-        found = None
         made = DeviceArray.empty(self.device, shape, dtype, purpose)
         if name is not None:
-            self.arrays[name] = made
+            same = [a for a in kept if a.shape == made.shape and a.dtype == made.dtype and made.nbytes <= self.TWO]
+            self.arrays[name] = [made, *same[:1]]
         return made
 
     def free(self) -> None:

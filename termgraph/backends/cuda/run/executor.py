@@ -158,13 +158,19 @@ class Executable:
 
         New values of shared variables that it writes last are given as `Pending`.
         """
-        values = tuple([self.here(v) for v in values])
-        with self.device.lock:
-            arrays = [as_device_array(v, self.device, self.spare, ("argument", i)) for i, v in enumerate(values)]
-            views = tuple([i for i, a in enumerate(arrays) if a.strides is not None and i in self.program.inputs])
+        device = self.device
+        elsewhere = [v for v in values if v.__class__ is not DeviceArray or v.device is not device]
+        if elsewhere:
+            values = tuple([self.here(v) for v in values])
+        with device.lock:
+            arrays: Sequence[DeviceArray] = values
+            if elsewhere:
+                arrays = [as_device_array(v, device, self.spare, ("argument", i)) for i, v in enumerate(values)]
+            strides = tuple([a.strides for a in arrays])
+            views = tuple([i for i, s in enumerate(strides) if s is not None and i in self.program.inputs])
             if views and not self.views:
                 return self.variant(views)(*arrays)
-            plan = self.plan_for(tuple([a.shape for a in arrays]), tuple([a.strides for a in arrays]))
+            plan = self.plan_for(tuple([a.shape for a in arrays]), strides)
             self.failed = None
             if plan.failed:
                 raise self.failure(*plan.failed, 0, 0)
@@ -175,7 +181,9 @@ class Executable:
             if self.program.can_fail and plan.first.launches:
                 self.check_status(plan)
             else:
-                self.device.release([a.stream for a in arrays if a.is_foreign])
+                foreign = [a.stream for a in arrays if a.keeps is not None and a.is_foreign]
+                if foreign:
+                    device.release(foreign)
             if not self.program.in_place:
                 return [outputs[b] for b in self.program.outputs]
             replaced = {i for i, _ in self.program.in_place.values()}
@@ -214,7 +222,7 @@ class Executable:
 
     def plan_for(self, shapes: tuple, strides: tuple = ()) -> Plan:
         """The plan for these shapes, and strides where there are any; made once."""
-        key = (shapes, strides if any(steps is not None for steps in strides) else ())
+        key = (shapes, strides if strides.count(None) < len(strides) else ())
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = Plan(self.program, shapes, self.device.driver.multiprocessors, strides)
