@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from emucuda.build import blas_libraries, build, driver_library
+from termgraph.backends.cuda.build.compile import nvrtc_image
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
 from termgraph.backends.cuda.run import device as devices
 from termgraph.backends.cuda.run.device import Device
@@ -140,7 +141,13 @@ class EmulatedDriver:
 
 
 def compile_emulated(source: str, arch: str, options: tuple[str, ...], name: str) -> bytes:
-    """The path of the compiled kernels, which stands for an image."""
+    """The path of the compiled kernels, which stands for an image.
+
+    With the variable `TERMGRAPH_TEST_NVRTC` set, NVRTC must take the text as well: g++ knows what it does not.
+    """
+    if os.environ.get("TERMGRAPH_TEST_NVRTC"):
+        for which in ("compute_75", "compute_90"):
+            nvrtc_image(source, which, ("--Ofast-compile=max", *options), name, ptx=True)
     return build(source, options).encode()
 
 

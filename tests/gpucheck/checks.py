@@ -5,10 +5,11 @@ Each check yields (what, largest relative error, tolerance).
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,21 @@ def both(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -
         return got, here(*values)
 
 
+def reported(check: Callable[..., float]) -> Callable[..., float]:
+    """A check whose failure is an infinite error, with what was raised on the screen: the others go on."""
+
+    @functools.wraps(check)
+    def run(*args: Any) -> float:
+        try:
+            return check(*args)
+        except Exception as error:
+            print(f"  {type(error).__name__}: {str(error)[:2000]}")
+            return np.inf
+
+    return run
+
+
+@reported
 def worst(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> float:
     return max(error_of(a, b) for a, b in zip(*both(inputs, outputs, values)))
 
@@ -67,26 +83,44 @@ DTYPES = ("float32", "float64", "float16", *BRAIN, "complex64", "complex128", "i
 
 def elementwise_checks(dtypes: Sequence[str] = DTYPES) -> Iterator[Check]:
     """All ops that have a kernel for a dtype, one program per dtype."""
-    from termgraph.backends.cuda.generate import generate
-    from termgraph.backends.cuda.placement import why_not
-    from termgraph.backends.cuda.run.device import current
-    from termgraph.backends.cuda.run.executor import Executable
     from termgraph.terms.evaluate import evaluate
 
     for dtype in dtypes:
         values = _values(dtype)
-        args = [Arg(i, TensorType(dtype, (None,))) for i in range(3)]
-        terms = [t for t in _terms(args) if why_not(t) is None]
+        args, terms = operations(dtype)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             want = evaluate(terms, dict(zip(args, values)))
-        got = Executable(generate(args, terms), current(), f"ops of {dtype}")(*values)
-        for t, a, b in zip(terms, got, want):
-            name = f"{t.op.name} of {dtype}"
+        for t, a, b in zip(terms, _run(args, terms, values, dtype), want):
+            name, error = f"{t.op.name} of {dtype}", np.inf if a is None else error_of(a, b)
             if t.type.kind in "iub" and kind_of(dtype) == "f":
-                yield name, error_of(a, b), 0.0
+                yield name, error, 0.0
             else:
-                yield name, error_of(a, b), TOLERANCE.get(t.type.dtype, 0.0) * LESS_EXACT.get(t.op.family.name, 1)
+                yield name, error, TOLERANCE.get(t.type.dtype, 0.0) * LESS_EXACT.get(t.op.family.name, 1)
+
+
+def operations(dtype: str) -> tuple[list[Any], list[Any]]:
+    """Three arguments of a dtype, and all ops of them that have a kernel."""
+    from termgraph.backends.cuda.placement import why_not
+
+    args = [Arg(i, TensorType(dtype, (None,))) for i in range(3)]
+    return args, [t for t in _terms(args) if why_not(t) is None]
+
+
+def _run(args: Sequence[Any], terms: Sequence[Any], values: Sequence[Any], dtype: str) -> list[Any]:
+    """The results of ops in one program; if it fails, of its halves; None for the op that fails alone."""
+    from termgraph.backends.cuda.generate import generate
+    from termgraph.backends.cuda.run.device import current
+    from termgraph.backends.cuda.run.executor import Executable
+
+    try:
+        return list(Executable(generate(args, terms), current(), f"ops of {dtype}")(*values))
+    except Exception as error:
+        if len(terms) == 1:
+            print(f"  {terms[0].op.name} of {dtype}: {type(error).__name__}: {str(error)[:2000]}")
+            return [None]
+        middle = len(terms) // 2
+        return [r for part in (terms[:middle], terms[middle:]) for r in _run(args, part, values, dtype)]
 
 
 # Where a small error of the argument is a large one of the result, or where the libraries differ more.
@@ -163,10 +197,16 @@ def program_checks() -> Iterator[Check]:
     if _second_device():
         yield "two devices", _two_devices(), 1e-5
     yield "a call from another thread", _in_a_thread(), 1e-6
+    yield "random numbers", _random_numbers(), 1e-11
+
+
+@reported
+def _random_numbers() -> float:
     stream = T.random.RandomStream(seed=3)
-    draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11))]
+    draws = [stream.normal(size=(100,)), stream.uniform(size=(10, 11)), stream.gamma(2.0, size=(50,))]
+    draws += [stream.poisson(7.0, size=(40,)), stream.binomial(20, 0.3, size=(40,))]
     there, here = (tg.function([], draws, mode=tg.Mode(linker=k), no_default_updates=True) for k in ("cuda", "py"))
-    yield "random numbers", max(map(error_of, there(), here())), 1e-11
+    return max(map(error_of, there(), here()))
 
 
 def _of_other_dtypes(rng: np.random.Generator) -> Iterator[Check]:
@@ -205,6 +245,7 @@ def loop_checks() -> Iterator[Check]:
     yield "a computed number of steps", worst([x, n], [counted], [v, np.array(7)]), 1e-11
 
 
+@reported
 def _views() -> float:
     """Arguments that are transposed, reversed and sliced on the device."""
     from termgraph.backends.cuda.run.device_array import DeviceArray
@@ -216,6 +257,7 @@ def _views() -> float:
     return max(error_of(a, b) for d, h in pairs for a, b in zip(there(d), here(np.ascontiguousarray(h))))
 
 
+@reported
 def _on_device() -> float:
     """Results that stay are arguments of the next call; a variable keeps its place."""
     x, w = T.fmatrix("x"), tg.shared(np.ones((20, 20), "float32"))
@@ -240,6 +282,7 @@ def _second_device() -> bool:
         return False
 
 
+@reported
 def _two_devices() -> float:
     x = T.fmatrix("x")
     w = tg.shared(np.full((9, 9), 0.1, "float32"), target="cuda:1")
@@ -248,6 +291,7 @@ def _two_devices() -> float:
     return max(error_of(f(v), v @ v + v @ np.full((9, 9), 0.1, "float32")) for _ in range(3))
 
 
+@reported
 def _in_a_thread() -> float:
     x, errors = T.fmatrix("x"), []
     v = np.ones((3, 40), "float32")
@@ -263,17 +307,22 @@ def _in_a_thread() -> float:
 def model_checks(steps: int = 4) -> Iterator[Check]:
     """Training steps: costs and parameters after some steps."""
     for make, dtype, limit, precision in MODELS:
-        with tg.config.change_flags(cuda__products=precision):
-            (w0, f0, v0), (w1, f1, v1) = make("py", EXACT.get(dtype, dtype)), make("cuda", dtype)
-        if dtype in EXACT:
-            v0 = [_exact(v, dtype) for v in v1]
-            for a, b in zip(w0, w1):
-                a.set_value(_exact(b.get_value(), dtype))
-        pairs = [pair for _ in range(steps) for pair in zip(f1(*v1), f0(*v0))]
-        pairs += [(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]
-        error = max([_of_largest(_exact(a, dtype), b) if dtype in EXACT else error_of(a, b) for a, b in pairs])
         rounded = f", products in {precision}" if precision != "float32" else ""
-        yield f"{make.__name__} in {dtype}{rounded}, {steps} training steps", error, limit
+        name = f"{make.__name__} in {dtype}{rounded}, {steps} training steps"
+        yield name, _training(make, dtype, precision, steps), limit
+
+
+@reported
+def _training(make: Any, dtype: str, precision: str, steps: int) -> float:
+    with tg.config.change_flags(cuda__products=precision):
+        (w0, f0, v0), (w1, f1, v1) = make("py", EXACT.get(dtype, dtype)), make("cuda", dtype)
+    if dtype in EXACT:
+        v0 = [_exact(v, dtype) for v in v1]
+        for a, b in zip(w0, w1):
+            a.set_value(_exact(b.get_value(), dtype))
+    pairs = [pair for _ in range(steps) for pair in zip(f1(*v1), f0(*v0))]
+    pairs += [(a.get_value(), b.get_value()) for a, b in zip(w1, w0)]
+    return max([_of_largest(_exact(a, dtype), b) if dtype in EXACT else error_of(a, b) for a, b in pairs])
 
 
 def _exact(v: Any, dtype: str) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the emulated GPU is a neighbour
 
+from . import texts
 from .runner import run
 
 
@@ -16,8 +17,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="rows whose names begin so")
     parser.add_argument("--linker", default="", choices=["", "py", "auto", "cuda"])
+    parser.add_argument("--texts", action="store_true", help="only whether NVRTC takes the texts for a GPU")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.texts:
+        count, found = texts.refused(arguments.seconds, arguments.seed, arguments.only)
+        print(*found, f"{count} units, {len(found)} refused by NVRTC", sep="\n")
+        return bool(found)
     report = run(arguments.seconds, arguments.seed, arguments.only, arguments.linker)
     print(report)
     return bool(report.wrong)

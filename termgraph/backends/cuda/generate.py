@@ -65,6 +65,11 @@ class CudaProgram:
         return [k for s in found for k in (s, s.held) if k is not None]
 
     @property
+    def apart(self) -> bool:
+        """Whether a product is rounded before something is added to it: if that was asked for, or draws need it."""
+        return not self.multiply_add or "tg_apart" in self.source
+
+    @property
     def sites(self) -> list[Site]:
         """What a reported failure means."""
         return list(self.lowered.lengths.sites)

@@ -163,7 +163,7 @@ fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum")
 fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
 copysign = elementwise("copysign", 2, np.copysign, c="copysign", cost=1, exact=True)
 nextafter = elementwise("nextafter", 2, np.nextafter, c=Spelling(f="tg_nextafter", float16=None, bfloat16=None))
-hypot = elementwise("hypot", 2, np.hypot, c="tg_hypot", cuda="hypot", cost=12, commutative=True)
+hypot = elementwise("hypot", 2, np.hypot, c="tg_hypot", cost=12, commutative=True)
 heaviside = elementwise("heaviside", 2, np.heaviside, c="tg_heaviside", cost=1)
 
 # rounding

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation
+from backends.cuda.cudacases import inside, no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -12,6 +12,7 @@ from termgraph.backends.cuda.run.device import numbered
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 
 LINKER = "auto"
+pytestmark = inside  # the second device is an emulated one
 emulated = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation, ops_of
+from backends.cuda.cudacases import inside, no_emulation, ops_of
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -63,6 +63,27 @@ def test_complex_exponentials_of_infinite_parts_are_those_of_numpy(gpu):
     assert "cuda" in ops_of(f)
     got, wanted = f(zs), np.exp(zs)
     np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+@emulated
+@pytest.mark.parametrize("dtype, exact", [("complex64", 2e-6), ("complex128", 4e-15)])
+def test_complex_numbers_at_the_ends_and_near_one_are_those_of_numpy(gpu, dtype, exact):
+    """Moduli near the largest number and among the smallest, logarithms of numbers of modulus near 1, their sides."""
+    info = np.finfo(dtype)
+    parts = [0, info.smallest_subnormal, info.tiny, 1e-9, 0.6, 0.8, 1, 1 + 1e-5, info.max / 2, info.max, -1, -info.max]
+    zs = np.array([complex(re, im) for re in parts for im in parts if re or im], dtype)
+    z = T.TensorType(dtype, (None,))("z")
+    f = tg.function([z], [abs(z), T.sign(z), T.log(z), T.log1p(z), T.sqrt(z)])
+    assert "cuda" in ops_of(f)
+    with np.errstate(all="ignore"):
+        wanted = [np.abs(zs), np.sign(zs), np.log(zs), np.log1p(zs), np.sqrt(zs)]
+    for got, want in zip(f(zs), wanted):
+        whole = np.isfinite(want)
+        with np.errstate(all="ignore"):
+            size = np.maximum(np.abs(want[whole]), info.tiny)
+        assert np.array_equal(np.isfinite(got), whole)
+        off = np.abs(got[whole] / 4 - want[whole] / 4) > exact * size / 4 + info.smallest_subnormal
+        assert not off.any(), (zs[whole][off][:3], got[whole][off][:3], want[whole][off][:3])
 
 
 @emulated
@@ -171,6 +192,7 @@ def test_errors_name_the_users_line(gpu):
         tg.function([x, y], x + y)(np.ones(3, "float32"), np.ones(4, "float32"))
 
 
+@inside
 @emulated
 def test_a_full_device_says_what_fills_it():
     with emulation(emulated_device(limit=1_300_000)), tg.config.change_flags(device="cuda"):
@@ -182,6 +204,7 @@ def test_a_full_device_says_what_fills_it():
         assert w.get_value().shape == (200_000,)  # nothing was lost
 
 
+@inside
 @emulated
 def test_a_lost_device_leaves_the_host_alone(gpu):
     w = tg.shared(np.ones(3))
@@ -289,6 +312,7 @@ def test_cublas_multiplies_bfloat16_from_compute_capability_8_on():
         assert blas.knows("bfloat16") is known and blas.knows("float16")
 
 
+@inside
 @emulated
 def test_memory_is_reused(gpu, rng):
     _, step, xs, ys = logistic(rng)
@@ -318,6 +342,7 @@ def lstm(rng, linker):
     return w, tg.function([x, y], [cost, hs], updates=[(w, w - 0.5 * tg.grad(cost, w))], mode=tg.Mode(linker=linker))
 
 
+@inside
 @emulated
 def test_an_lstm_learns_on_the_device(rng):
     w0, step0 = lstm(np.random.default_rng(1), "py")

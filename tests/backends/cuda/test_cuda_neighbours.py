@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation, program
+from backends.cuda.cudacases import inside, no_emulation, program
 from backends.cuda.test_cuda_drivers import DRIVERS, core, emulated, run
 
 import termgraph as tg
@@ -207,6 +207,7 @@ def _in_child(queue, f, w):
     queue.put(str(tg.function([x], x * 2, mode=tg.Mode(linker="py"))([1, 1])))
 
 
+@inside
 @plain
 def test_what_cannot_be_recorded_is_queued():
     x = T.fvector("x")

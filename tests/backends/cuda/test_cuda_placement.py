@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation, ops_of
+from backends.cuda.cudacases import inside, no_emulation, ops_of
 from lower.randomgraphs import Graphs, agree
 
 import termgraph as tg
@@ -100,6 +100,7 @@ def test_a_trace_tells_who_placed_what(gpu):
     assert f.on_cpu() == ["polygamma: CUDA has no polygamma of float32"] and f.profile.stages["gpu"] > 0
 
 
+@inside
 @emulated
 def test_without_the_rules_nothing_is_on_the_device(gpu):
     x, w = T.fvector("x"), tg.shared(np.ones(3, "float32"))
@@ -123,6 +124,7 @@ class Watch(tg.Op):
         output_storage[0][0] = inputs[0].copy()
 
 
+@inside
 @emulated
 def test_the_host_works_while_the_device_does(gpu):
     x, y = T.fvector("x"), T.fvector("y")

@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import no_emulation
+from backends.cuda.cudacases import inside, no_emulation
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -102,7 +102,7 @@ def test_a_new_value_may_have_another_shape(gpu):
     assert w.get_value().tolist() == [1, 2, 1, 2]
 
 
-@pytest.mark.parametrize("error", ["index", "python", "shape", "room"])
+@pytest.mark.parametrize("error", ["index", "python", "shape", pytest.param("room", marks=inside)])
 def test_an_error_leaves_all_variables_as_they_were(gpu, error):
     """Whether it is found by the device, by an operation on the CPU, at the end, or when there is no room."""
     w, v = tg.shared(np.arange(4.0), name="w"), tg.shared(np.ones(4), name="v")
@@ -121,7 +121,8 @@ def test_an_error_leaves_all_variables_as_they_were(gpu, error):
     with pytest.raises(kinds[error]):
         f([7], 3)
     del kept
-    gpu.driver.limit = 2**30
+    if error == "room":
+        gpu.driver.limit = 2**30
     assert places == [address(w), address(v)]
     np.testing.assert_array_equal(w.get_value(), np.arange(4.0))
     np.testing.assert_array_equal(v.get_value(), np.ones(4))
@@ -167,6 +168,7 @@ def test_results_stay_on_the_device(gpu):
         assert type(tg.function([x], tg.Out(x * 2, target="cuda"))(xs)) is np.ndarray
 
 
+@inside
 def test_a_call_returns_before_the_device_is_done(gpu):
     x = T.fvector("x")
     w = tg.shared(np.zeros(3, "float32"), name="w")

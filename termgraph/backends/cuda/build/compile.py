@@ -23,7 +23,7 @@ from termgraph.backends.cuda.driver.base import NoDevice
 
 IMAGE, TEXT, LOG = "kernels.cubin", "kernels.cu", "ptxas.txt"
 STACK = 64  # bytes; the device's own sine needs as much for huge arguments
-FLAGS = ("-std=c++17", "--ptxas-options=-v")
+FLAGS = ("-std=c++17", "--ptxas-options=-v", "--disable-warnings")
 
 
 class CudaCompileError(RuntimeError):

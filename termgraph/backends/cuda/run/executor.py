@@ -354,7 +354,7 @@ class Executable:
     def prepare(self, plan: Plan) -> None:
         """Compile and load the kernels, if they are not loaded yet."""
         if plan.wide not in self.modules:
-            options = ("-DTG_WIDE",) * plan.wide + ("--fmad=false",) * (not self.program.multiply_add)
+            options = ("-DTG_WIDE",) * plan.wide + ("--fmad=false",) * self.program.apart
             driver = self.device.driver
             image = self.device.compile(self.program.source, driver.arch, options, self.name)
             if self.program.given and self.device.compile is compile_text:

@@ -69,8 +69,9 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
 }}""",
     "tg_nonzero": f"template <class R> {_INLINE}bool tg_nonzero(tg_complex<R> a) {{ return a.re != 0 || a.im != 0; }}",
     "tg_conj": _HEAD + "tg_conj(tg_complex<R> a) { return {a.re, -a.im}; }",
-    "tg_modulus": f"""{_INLINE}float tg_modulus(tg_complex<float> a) {{ return hypotf(a.re, a.im); }}
-{_INLINE}double tg_modulus(tg_complex<double> a) {{ return hypot(a.re, a.im); }}""",
+    # Not CUDA's hypot, which overflows before its result does.
+    "tg_modulus": f"""{_INLINE}float tg_modulus(tg_complex<float> a) {{ return tg_hypot_f32(a.re, a.im); }}
+{_INLINE}double tg_modulus(tg_complex<double> a) {{ return tg_hypot_f64(a.re, a.im); }}""",
     # exp(inf + 0i) is inf + 0i, not inf + nan i
     "tg_cexp": _HEAD
     + """tg_cexp(tg_complex<R> a)
@@ -80,12 +81,16 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     if (m == 0 && isinf(a.re)) return {m * copysign((R)1, cos(a.im)), m * copysign((R)1, sin(a.im))};
     return {m * cos(a.im), m * sin(a.im)};
 }""",
+    # Near 1 the logarithm of the modulus loses digits, beyond the largest number and among the smallest it is moved.
     "tg_clog": _HEAD
     + """tg_clog(tg_complex<R> a)
 {
-    R m = tg_modulus(a);
-    if (!isinf(m) || isinf(a.re) || isinf(a.im)) return {log(m), atan2(a.im, a.re)};
-    return {log(hypot(a.re / 2, a.im / 2)) + (R)0.69314718055994530942, atan2(a.im, a.re)}; /* a large number */
+    const R x = fabs(a.re), y = fabs(a.im), most = x > y ? x : y, least = x > y ? y : x, angle = atan2(a.im, a.re);
+    if (most > (R)0.5 && most < 2) return {log1p(fma(least, least, (most - 1) * (most + 1))) / 2, angle};
+    const bool large = most > (R)(sizeof(R) == 8 ? 1e300 : 1e38), small = most < (R)(sizeof(R) == 8 ? 1e-290 : 1e-30);
+    const R by = large ? (R)0.5 : small ? (R)0x1p100 : 1;
+    const R moved = large ? (R)0.69314718055994530942 : small ? (R)-69.314718055994530942 : 0;
+    return {log(tg_modulus(by * a)) + moved, angle};
 }""",
     "tg_csqrt": _HEAD
     + """tg_csqrt(tg_complex<R> a)
@@ -97,7 +102,8 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     /* sums of the largest numbers overflow, halves of the smallest are 0: those are scaled by powers of 4 */
     R up = m < (R)1e-30 ? (R)0x1p80 : m > (R)1e30 ? (R)0x1p-80 : 1;
     R down = m < (R)1e-30 ? (R)0x1p-40 : m > (R)1e30 ? (R)0x1p40 : 1;
-    R x = fabs(a.re) * up, y = fabs(a.im) * up, s = sqrt((hypot(x, y) + x) / 2), t = y / (2 * s) * down;
+    R x = fabs(a.re) * up, y = fabs(a.im) * up;
+    R s = sqrt((tg_modulus(tg_complex<R>{x, y}) + x) / 2), t = y / (2 * s) * down;
     s *= down;
     return a.re >= 0 ? tg_complex<R>{s, copysign(t, a.im)} : tg_complex<R>{t, copysign(s, a.im)};
 }""",
@@ -142,7 +148,8 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
 }""",
     "tg_clog2": _HEAD + "tg_clog2(tg_complex<R> a) { return (R)1.44269504088896340736 * tg_clog(a); }",
     "tg_clog10": _HEAD + "tg_clog10(tg_complex<R> a) { return (R)0.43429448190325182765 * tg_clog(a); }",
-    "tg_clog1p": _HEAD + "tg_clog1p(tg_complex<R> a) { return tg_clog(tg_complex<R>{a.re + 1, a.im}); }",
+    "tg_clog1p": _HEAD  # as NumPy: infinite where the modulus is
+    + "tg_clog1p(tg_complex<R> a) { return {log(tg_modulus(tg_complex<R>{a.re + 1, a.im})), atan2(a.im, a.re + 1)}; }",
     "tg_csign": _HEAD
     + """tg_csign(tg_complex<R> a)
 {
@@ -182,7 +189,7 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     "tg_is_far": f"""template <class R>
 {_INLINE}bool tg_is_far(tg_complex<R> a) {{ return fabs(a.re) > (R)1e8 || fabs(a.im) > (R)1e8; }}""",
     "tg_log_twice": f"""template <class R>
-{_INLINE}R tg_log_twice(tg_complex<R> a) {{ return log(hypot(a.re / 2, a.im / 2)) + (R)1.3862943611198906; }}""",
+{_INLINE}R tg_log_twice(tg_complex<R> a) {{ return log(tg_modulus((R)0.5 * a)) + (R)1.3862943611198906; }}""",
     "tg_casin": _HEAD
     + """tg_casin(tg_complex<R> a)
 {
@@ -214,13 +221,14 @@ template <class C, class R> {_INLINE}C tg_to_complex(tg_complex<R> x)
     + """tg_catanh(tg_complex<R> a)
 {
     if (tg_is_far(a)) {
-        R m = hypot(a.re, a.im);
+        R m = tg_modulus(a);
         R quarter = isnan(a.im) ? a.im : copysign((R)1.5707963267948966, a.im);
         return {isinf(m) ? copysign((R)0, a.re) : a.re / m / m, quarter};
     }
     R x = fabs(a.re), far = (1 - x) * (1 - x) + a.im * a.im;
     R depth = log1p(4 * x / far) / 4;
-    if (far < (R)1e-30) depth = ((R)0.6931471805599453 - log(hypot(1 - x, a.im))) / 2; /* the squares underflow */
+    if (far < (R)1e-30) /* the squares underflow */
+        depth = ((R)0.6931471805599453 - log(tg_modulus(tg_complex<R>{1 - x, a.im}))) / 2;
     return {copysign(depth, a.re), atan2(2 * a.im, (1 - x) * (1 + x) - a.im * a.im) / 2};
 }""",
     "tg_catan": _HEAD

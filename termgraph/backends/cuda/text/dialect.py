@@ -11,6 +11,7 @@ import numpy as np
 from termgraph.backends.c.text import dialect as c
 from termgraph.backends.cuda.text import complexes
 from termgraph.backends.cuda.text.complexes import is_complex
+from termgraph.backends.cuda.text.from_c import device_spelling
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import kind_of
 from termgraph.terms.op import Op
@@ -75,6 +76,7 @@ class CudaDialect(c.CDialect):
         text = op.cuda.of(dtype) if op.cuda is not None else None
         if text is None:
             text = super().spelling(op, dtype)
+            text = text and device_spelling(text)
         return None if text is not None and is_complex(dtype) and (text.isidentifier() or "tg_mul" in text) else text
 
     def truth(self, dtype: str, a: str) -> str:

@@ -11,9 +11,10 @@ import re
 from termgraph.backends.c.text import prelude as c
 from termgraph.backends.c.text.halves import ODD
 from termgraph.backends.cuda.text import complexes
+from termgraph.backends.cuda.text.from_c import HELPERS, device_text
+from termgraph.backends.cuda.text.from_c import INLINE as _INLINE
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_INLINE = "__device__ __forceinline__ "
 
 BASE = """\
 #ifndef __CUDA_ON_CPU__
@@ -68,6 +69,9 @@ def _mma(name: str, kind: str) -> str:
 
 
 TEXTS = {
+    **HELPERS,
+    # Where this is used nothing is joined: programs with it are compiled so.
+    "tg_apart": f"{_INLINE}double tg_apart(double x) {{ return x; }}",
     "tg_vec": "template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tg_vec { T v[N]; };",
     "tg_sqr": f"template <class T> {_INLINE}T tg_sqr(T x) {{ return x * x; }}",
     "tg_sum": f"struct tg_sum {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a + b; }} }};",
@@ -276,6 +280,4 @@ def _text(name: str) -> str | None:
     text = c.fixed(name) or c._helper(name)
     if text is None or "_Complex" in text:
         return None
-    text = text.replace(c._INLINE, _INLINE).replace("_Bool", "bool")
-    text = text.replace("__builtin_memcpy", "memcpy")
-    return text.replace("__builtin_inff()", "TG_INFF").replace("__builtin_inf()", "TG_INF")
+    return device_text(text)
