@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 # Flags of the person who runs the tests (environment, ~/.termgraphrc) would change what is tested.
-for name in [name for name in os.environ if name.startswith("TERMGRAPH")]:
+for name in [n for n in os.environ if n.startswith("TERMGRAPH") and not n.startswith("TERMGRAPH_TEST_")]:
     del os.environ[name]
 os.environ["TERMGRAPHRC"] = ""
 

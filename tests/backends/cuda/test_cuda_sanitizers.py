@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from backends.cuda.cudacases import no_emulation
+from backends.cuda.cudacases import inside, no_emulation
 
 from emucuda.build import preload
 from termgraph.config import config
 
-pytestmark = pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+pytestmark = [inside, pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")]
 SCRIPT = Path(__file__).with_name("sanitized.py")
 ROOT = SCRIPT.parents[3]
 
