@@ -3,9 +3,9 @@
 import warnings
 
 import numpy as np
-from gpucheck import checks
 
 import termgraph.tensor as T
+from gpucheck import checks
 from termgraph.backends.cuda import generate
 from termgraph.backends.cuda.run import device, executor
 from termgraph.terms.evaluate import evaluate
