@@ -62,7 +62,7 @@ class CudaProgram:
     def kernels(self) -> list[KernelText]:
         """All kernels, those for short rows included."""
         found = [s for s in every_step(self.steps) if isinstance(s, KernelText)]
-        return [k for s in found for k in (s, s.held) if k is not None]
+        return [k for s in found for k in (s, s.held, *s.phases) if k is not None]
 
     @property
     def apart(self) -> bool:
@@ -179,4 +179,4 @@ TARGET = Target(tuple(gemm.NUMBERS), CALLS, epilogues=_epilogues, whole_updates=
 
 
 def _texts(s: KernelText) -> list[str]:
-    return [s.source] if s.held is None else [s.source, s.held.source]
+    return [k.source for k in (s, s.held, *s.phases) if k is not None]

@@ -36,6 +36,8 @@ def cases():
     rough = np.where(rng.random((3, 700)) < 0.1, np.nan, np.round(wide * 4)).astype("float32")  # equal ones, and NaN
     cube = rng.random((3, 4, 5)).astype("float32")
     x3 = T.tensor3("x3", dtype="float32")
+    tall = rng.standard_normal((500, 35)).astype("float32")
+    planes = rng.standard_normal((2, 300, 18)).astype("float32")
     h = T.matrix("h", dtype="float16")
     z = T.zmatrix("z")
     zs = rng.standard_normal((5, 40)) + 1j * rng.standard_normal((5, 40))
@@ -64,6 +66,8 @@ def cases():
         "searching": ([d, v], [T.searchsorted(T.sort(v), d), T.searchsorted(T.sort(v)[3:], v, "right")], [ds, vs]),
         "sorting other dtypes": ([h, i], [T.sort(h, 1), T.searchsorted(T.sort(h[0]), h), T.argsort(i)], [hs, where]),
         "sorting by tiles": ([x], [T.sort(x, 1), T.argsort(x, 1), T.argsort(x.T, 0)], [whole]),
+        "columns in parts": ([x, x3], [x.sum(0), x.var(0), x3.max(1)], [tall, planes]),
+        "turned": ([x, x3], [x.T * 2, T.exp(x.T) + x[:, 0], x3.dimshuffle(2, 0, 1) + 1], [wide.repeat(7, 0), planes]),
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
         **brain_cases(rng),

@@ -30,6 +30,14 @@ BUGS = {
     ),
     "no barrier before totals are read": ("part[warp] = v;\n    __syncthreads();\n", "part[warp] = v;\n"),
     "a run that ends one element late": ("start + width < n ? start + width : n", "start + width"),
+    "no barrier before a square is read": (
+        "            }\n        }\n        __syncthreads();\n",
+        "            }\n        }\n",
+    ),
+    "a square without its edge": (
+        "if (i0 < n0_1 && i1 < n0_0) {\n                square0",
+        "{\n                square0",
+    ),
     "one element too many": ("i1 < n0_1; i1 += team", "i1 <= n0_1; i1 += team"),
     "one row too many": ("t < n0_0; t +=", "t <= n0_0; t +="),
     "a tile without its edge": ("row0 + i < m && k0 + q < k ?", "k0 + q < k ?"),

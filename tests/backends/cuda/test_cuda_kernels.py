@@ -114,6 +114,54 @@ def test_a_mean_takes_two_kernels():
     np.testing.assert_allclose(got, (x - x.mean(0)) * len(x), rtol=1e-5, atol=1e-5)
 
 
+def launches_of(inputs, outputs, *values):
+    """The numbers of blocks of each launch, of a program that is right."""
+    want = tg.function(inputs, outputs)(*values)
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for got, expected in zip(run(*values), want):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-4, atol=1e-5)
+        return [(x.kernel, x.grid) for x in run.plan_for(tuple(v.shape for v in values)).first.launches]
+
+
+@pytest.mark.parametrize("rows, columns, parts", [(640, 40, 10), (255, 40, 0), (20000, 3, 312), (300, 1056 * 32, 0)])
+def test_long_columns_are_done_in_parts(rows, columns, parts):
+    """By blocks that share out rows, where columns alone do not fill a device; what comes after is the last kernel."""
+    x = T.fmatrix("x")
+    v = np.random.default_rng(0).standard_normal((rows, columns)).astype("float32")
+    found = launches_of([x], [x.mean(0) * 2], v)
+    across = -(-columns // 32)
+    assert found[1:] == ([(found[1][0], (across, 1, 1))] if parts else [])
+    assert (found[0][1] == (across, parts, 1)) == bool(parts)
+
+
+def test_a_variance_of_columns_is_two_sweeps_in_parts():
+    x = T.ftensor3("x")
+    v = np.random.default_rng(0).standard_normal((2, 700, 40)).astype("float32")
+    assert [grid for _, grid in launches_of([x], [x.var(1)], v)] == [(4, 10, 1), (4, 10, 1), (4, 1, 1)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool", "complex128"])
+@pytest.mark.parametrize("shape", [(70, 40), (16, 33), (100, 15), (0, 20)])
+def test_elements_along_another_axis_are_turned_in_squares(shape, dtype):
+    x = T.matrix("x", dtype=dtype)
+    v = np.round(np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
+    out = ~x.T if dtype == "bool" else x.T + x.T * x[:, 0]
+    found = launches_of([x], [out], v) if dtype != "bool" else launches_of([x], [T.cast(out, "int8")], v)
+    assert [name.endswith("_squares") for name, _ in found] == ([min(shape) >= 16] if min(shape) else [])
+
+
+@pytest.mark.parametrize("axes", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_the_same_of_three_axes(axes):
+    """Where the axis along which neighbours lie, or that of the result, is short, elements are read as they come."""
+    x = T.ftensor3("x")
+    for shape in ((3, 40, 17), (40, 3, 18)):
+        v = np.random.default_rng(0).standard_normal(shape).astype("float32")
+        found = launches_of([x], [x.dimshuffle(*axes) * 2], v)
+        turned = axes[2] != 2 and shape[axes[2]] >= 16
+        assert [name.endswith("_squares") for name, _ in found] == [turned]
+
+
 def test_what_follows_a_fold_is_done_with_it():
     """A cost and what it is multiplied by take one kernel, two where there are many elements; arguments take none."""
     x, rate, scale = T.fmatrix("x"), T.fscalar("rate"), T.fscalar("scale")

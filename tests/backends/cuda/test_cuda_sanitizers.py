@@ -34,7 +34,9 @@ def test_nothing_is_found_in_generated_kernels(mode):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["address", "undefined", "thread"])
 def test_nothing_is_found_in_more_of_them(mode):
-    status, output = run("elementwise, sums, wide rows, indexing, running sums, shapes, half", mode)
+    status, output = run(
+        "elementwise, sums, wide rows, columns in parts, turned, indexing, running sums, shapes, half", mode
+    )
     assert status == 0, output[-3000:]
     status, output = run("convolutions, pooling, batch norm", mode)
     assert status == 0, output[-3000:]
@@ -49,6 +51,8 @@ PLANTED = [
     ("running products", "no barrier before totals are read", "thread", "data race"),
     ("sorting", "no barrier between the steps of a sorting network", "thread", "data race"),
     ("sorting by tiles", "a run that ends one element late", "address", "AddressSanitizer"),
+    ("turned", "no barrier before a square is read", "thread", "data race"),
+    ("turned", "a square without its edge", "address", "AddressSanitizer"),
     ("rows", "one row too many", "address", "AddressSanitizer"),
     ("products", "a tile without its edge", "address", "AddressSanitizer"),
     ("rows for a block", "room for half of the results", "address", "AddressSanitizer"),

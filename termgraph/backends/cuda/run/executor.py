@@ -19,7 +19,7 @@ from termgraph.backends.cuda.driver.base import DeviceLost
 from termgraph.backends.cuda.generate import CudaProgram
 from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import DeviceArray, Spare, as_device_array
-from termgraph.backends.cuda.run.launches import plan_launch, plan_products
+from termgraph.backends.cuda.run.launches import plan_launch, plan_phases, plan_products
 from termgraph.backends.cuda.run.step_loops import LARGEST, PlannedSteps
 from termgraph.backends.cuda.run.updates import Pending, Unfinished
 from termgraph.backends.cuda.text import axis_kernels, routine_kernels
@@ -123,6 +123,10 @@ class Plan:
         return [_sharing(x) for x in launches] if size else launches
 
     def plan_kernel(self, step: KernelText, processors: int) -> list[Launch]:
+        phases = plan_phases(step, self.env)
+        if phases:
+            self.room = max(self.room, phases[0].scratch)
+            return [_sharing(x) for x in phases]
         launch = plan_launch(step, self.env, processors, self.parts)
         if launch is None:
             return []

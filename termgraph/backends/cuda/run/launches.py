@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.cuda.text import gemm
-from termgraph.backends.cuda.text.functions import BLOCK, HELD, PARTS, KernelText, Launch, Product
+from termgraph.backends.cuda.text.functions import (
+    BLOCK,
+    HELD,
+    LEAST_ROWS,
+    PART_ROWS,
+    PARTS,
+    SLOT,
+    KernelText,
+    Launch,
+    Product,
+)
+from termgraph.backends.cuda.text.transposed import ROWS, SHORT, SIDE
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.push.kernel import IVAL, scalars
 from termgraph.terms.dtypes import working_dtype
@@ -21,6 +32,7 @@ from termgraph.terms.evaluate import evaluate as values_of
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
 ALONE_ROW = 8  # shorter ones by one thread
+SPREAD = 1056  # blocks that columns are shared out among, if there are fewer of them
 GRID = 65535  # blocks in the second and third direction of a grid
 
 
@@ -46,6 +58,31 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
     return _rows(text, count, env, processors) if text.kind == "rows" else _flat(text, count, env, processors)
 
 
+def plan_phases(text: KernelText, env: Mapping[str, int]) -> list[Launch]:
+    """The launches for long columns in parts, with the bytes of partial results; none where there are many columns.
+
+    How many parts there are is a matter of lengths alone.
+    """
+    if not text.phases:
+        return []
+    columns, rows = [evaluate(n, env) for n in text.phases[0].inner]
+    planes = evaluate(text.phases[0].count, env)
+    blocks = planes * -(-columns // 32)
+    if blocks == 0:
+        return []
+    parts = min(-(-SPREAD // blocks), rows // PART_ROWS)
+    if parts < 2 or rows < LEAST_ROWS:
+        return []
+    folds = max(k.team for k in text.phases)
+    return [
+        Launch(
+            k.name, (min(blocks, SPREAD), parts if len(k.inner) > 1 else 1, 1), (32, 8, 1), k.params, {"parts": parts},
+            SLOT * folds * parts * planes * columns,
+        )
+        for k in text.phases
+    ]  # fmt: skip
+
+
 def _parts(text: KernelText, count: int, env: Mapping[str, int]) -> Launch:
     """How many partial results a fold over everything has: a matter of lengths alone."""
     if not any(kind == "team" for kind, _ in text.params):
@@ -69,6 +106,9 @@ def _with_scratch(launch: Launch, env: Mapping[str, int]) -> Launch:
 
 
 def _flat(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
+    squares = _squares(text.held, env, processors) if text.held is not None else None
+    if squares is not None:
+        return squares
     v = text.vectors
     inner = None if v is None or v.inner is None else evaluate(v.inner, env)
     vector = v is not None and (inner is None or inner % v.width == 0)
@@ -76,6 +116,15 @@ def _flat(text: KernelText, count: int, env: Mapping[str, int], processors: int)
     block = BLOCK if work >= BLOCK * processors else 64
     grid = min(-(-work // block), processors * 16 * BLOCK // block)
     return Launch(text.name, (grid, 1, 1), (block, 1, 1), text.params, {"vector": int(vector)})
+
+
+def _squares(text: KernelText, env: Mapping[str, int], processors: int) -> Launch | None:
+    """The launch of the kernel that turns squares; None if they would be mostly empty."""
+    sides = [evaluate(n, env) for n in text.inner]
+    if min(sides) < SHORT:
+        return None
+    squares = evaluate(text.count, env) * -(-sides[0] // SIDE) * -(-sides[1] // SIDE)
+    return Launch(text.name, (min(squares, processors * 64), 1, 1), (SIDE, ROWS, 1), text.params, {})
 
 
 def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:

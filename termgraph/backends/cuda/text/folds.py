@@ -11,8 +11,8 @@ from typing import Any
 from termgraph.backends.cuda.text.functions import PARTS, SLOT, FunctionWriter
 from termgraph.backends.cuda.text.nests import has_serial, is_straight, shared_out, team_loop
 from termgraph.backends.cuda.text.printer import CudaPrinter
-from termgraph.lower.loops.tree import Let, Node, Reduce, walk
-from termgraph.lower.push.kernel import ARG_FOLDS, HEAVY, own_cost
+from termgraph.lower.loops.tree import Node, Reduce
+from termgraph.lower.push.kernel import ARG_FOLDS
 
 
 class FoldWriter(FunctionWriter):
@@ -57,11 +57,8 @@ class FoldWriter(FunctionWriter):
         """Each thread folds every so many elements."""
         accs = self.accumulators(p, loop)
         first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
-        i, step = f"i{loop.var.level}", "gridDim.x * (tg_int)blockDim.x"
-        if all(own_cost(n.term) < HEAVY for n in walk(loop.body) if isinstance(n, Let)):
-            p.add("#pragma unroll 4")  # several loads under way; of functions that are called it would cost registers
-        with p.block(f"for (tg_int {i} = {first}; {i} < {p.poly(loop.var.extent)}; {i} += {step})"):
-            p.body(loop.body)
+        p.add("const tg_int step = gridDim.x * (tg_int)blockDim.x;")
+        self.batches(p, loop.var, (first, p.poly(loop.var.extent), "step"), loop.body)
         return accs
 
     def rows_of_fold(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:

@@ -12,16 +12,19 @@ from termgraph.backends.cuda.text.nests import is_argument
 from termgraph.backends.cuda.text.printer import CudaPrinter
 from termgraph.backends.cuda.text.scatter import Claim
 from termgraph.backends.cuda.text.vector_access import Vectors
-from termgraph.lower.lengths.index import ONE, Poly
-from termgraph.lower.loops.tree import Call, Node, Repeat, Routine
-from termgraph.lower.push.kernel import Buf, operands_first
+from termgraph.lower.lengths.index import ONE, Poly, Var
+from termgraph.lower.loops.tree import Call, Let, Node, Repeat, Routine, walk
+from termgraph.lower.push.kernel import HEAVY, Buf, operands_first, own_cost
 from termgraph.progress import kernel_written
 from termgraph.terms.op import CONST
 from termgraph.terms.term import AnyTerm
 
 BLOCK = 256
-PARTS = 512  # a fold over everything has at most that many partial results
+PARTS = 1024  # a fold over everything has at most that many partial results
+UNDER_WAY = 8  # loads of a thread that folds many elements, before the first of them is used
 HELD = 8  # elements of a row that one thread keeps in registers
+PART_ROWS = 64  # rows of a column that a block has at least
+LEAST_ROWS = 4 * PART_ROWS  # columns that are shorter are not done in parts
 SLOT = 16  # bytes for a scalar that one kernel computes and others use
 
 
@@ -29,9 +32,12 @@ SLOT = 16  # bytes for a scalar that one kernel computes and others use
 class KernelText:
     """One kernel, with what a launch needs. `params` are (kind, what); `count` is the number of elements or rows.
 
-    kind "flat": `vectors` says how many elements one thread takes at once, and when. "rows": `inner` are the lengths
+    kind "flat": `vectors` says how many elements one thread takes at once, and when; `held` is the kernel that turns
+    "squares" of elements, `count` of them, with sides of `inner`. "rows": `inner` are the lengths
     that a team shares out, `team` is 1 if one thread has to do a row alone, `held` the kernel for rows that fit in
-    registers. "parts" and "whole" are the phases of a fold over everything. "serial": one block does it all.
+    registers. "parts" and "whole" are the phases of a fold over everything. "serial": one block does it all. `phases`
+    are the kernels that do long columns in parts: `count` blocks of columns, `inner` how many columns and rows, `team`
+    folds that leave partial results.
     `most` is the largest block. The text asks for at least one block per processor (the 1 in its bounds): else ptxas
     rather spills registers than runs fewer blocks.
     """
@@ -46,6 +52,7 @@ class KernelText:
     most: int = BLOCK
     vectors: Vectors | None = None
     held: KernelText | None = None
+    phases: list[KernelText] = field(default_factory=list)
     final: bool = False  # writes new values of shared variables, when all else has been done
 
 
@@ -111,6 +118,11 @@ def every_step(steps: Sequence[Any]) -> list[Any]:
     return [y for x in steps for y in (every_step(x.body) if isinstance(x, Steps) else [x])]  # as deep as loops nest
 
 
+def is_light(body: Sequence[Node]) -> bool:
+    """Whether nothing calls functions that take many registers."""
+    return all(own_cost(n.term) < HEAVY for n in walk(list(body)) if isinstance(n, Let))
+
+
 class FunctionWriter:
     """Collects the kernels of a program, and which scalars they leave for each other."""
 
@@ -161,13 +173,44 @@ class FunctionWriter:
         """A condition that is kept between kernels."""
         return f"*(bool *)(tg_scalars + {slot})"
 
+    def decompose(self, p: CudaPrinter, vars_: Sequence[Var], flat: str) -> None:
+        """The loop variables of a flat position."""
+        rest = flat
+        for k in range(len(vars_) - 1, 0, -1):
+            extent = p.poly(vars_[k].extent)
+            p.add(f"const tg_int i{vars_[k].level} = {rest} % ({extent});")
+            if k > 1:
+                p.add(f"const tg_int r{k} = {rest} / ({extent});")
+                rest = f"r{k}"
+            else:
+                rest = f"{rest} / ({extent})"
+        if vars_:
+            p.add(f"const tg_int i{vars_[0].level} = {rest};")
+
+    def batches(self, p: CudaPrinter, var: Var, bounds: tuple[str, str, str], body: Sequence[Node]) -> None:
+        """A loop with many steps of a thread, by `bounds`: first, end and step; several loads are under way at once.
+
+        Not of what calls functions: it would cost registers.
+        """
+        i, (first, end, step) = f"i{var.level}", bounds
+        p.add(f"tg_int at = {first};")
+        if is_light(body):
+            with p.block(f"for (; at < {end} - {UNDER_WAY - 1} * {step}; at += {UNDER_WAY} * {step})"):
+                p.add("#pragma unroll")
+                with p.block(f"for (int u = 0; u < {UNDER_WAY}; u++)"):
+                    p.add(f"const tg_int {i} = at + u * {step};")
+                    p.body(body)
+        with p.block(f"for (; at < {end}; at += {step})"):
+            p.add(f"const tg_int {i} = at;")
+            p.body(body)
+
     # ------------------------------------------------------------------ text
     def finish(
         self, p: CudaPrinter, kind: str, name: str = "", extra: tuple[str, Any] | None = None,
         names: Sequence[str] = (), **launch: Any,
     ) -> KernelText:  # fmt: skip
         """The function around a printed body, and how it is launched."""
-        if not name:
+        if own := not name:
             name = f"kernel{self.count}"
             self.count += 1
         kernel_written()
@@ -177,7 +220,7 @@ class FunctionWriter:
         if extra is not None:
             params.append(extra)
             text.append("char *tg_partials")
-            if kind == "whole":
+            if kind in ("whole", "phase"):
                 params.append(("parts", None))
                 text.append("int parts")
             head += [f"char *{n} = tg_partials + {SLOT * PARTS * k};" for k, n in enumerate(names)]
@@ -191,7 +234,7 @@ class FunctionWriter:
             "}",
         ]
         found = KernelText(name, kind, params, "\n".join(lines), most=bound, **launch)
-        if not name.endswith("_held"):
+        if own:
             self.steps.append(found)
         return found
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cuda.text import axis_kernels
-from termgraph.backends.cuda.text.folds import FoldWriter
-from termgraph.backends.cuda.text.functions import BLOCK, HELD, SLOT, AxisCall, Product, RoutineCall, Steps
+from termgraph.backends.cuda.text.column_kernels import ColumnWriter
+from termgraph.backends.cuda.text.functions import HELD, SLOT, AxisCall, KernelText, Product, RoutineCall, Steps
 from termgraph.backends.cuda.text.nests import (
     adds_only,
     grid_loop,
@@ -25,8 +25,9 @@ from termgraph.backends.cuda.text.nests import (
     team_loop,
     used_elsewhere,
 )  # fmt: skip
-from termgraph.backends.cuda.text.printer import ColumnPrinter, CudaPrinter, cached_row
+from termgraph.backends.cuda.text.printer import CudaPrinter, cached_row
 from termgraph.backends.cuda.text.scatter import scatters_of, write_scatters
+from termgraph.backends.cuda.text.transposed import Squares, squares_of
 from termgraph.backends.cuda.text.vector_access import vectors_of
 from termgraph.lower.lengths.index import Var, product
 from termgraph.lower.loops.tree import (
@@ -41,12 +42,11 @@ from termgraph.lower.loops.tree import (
     Repeat,
     Routine,
     Tiles,
-    walk,
 )
-from termgraph.lower.push.kernel import HEAVY, Buf, own_cost
+from termgraph.lower.push.kernel import Buf
 
 
-class KernelWriter(FoldWriter):
+class KernelWriter(ColumnWriter):
     """Writes the kernels of a loop tree in the order in which they run."""
 
     # ------------------------------------------------------------------ the program
@@ -181,46 +181,19 @@ class KernelWriter(FoldWriter):
             self.decompose(p, vars_, "t")
             p.add(*[f"{self.d.ctype(b.dtype)} {b.name};" for b in slots])
             p.body([*lets, *body])
-        self.finish(p, "flat", count=product(v.extent for v in vars_), vectors=vectors)
+        text = self.finish(p, "flat", count=product(v.extent for v in vars_), vectors=vectors)
+        plain = not (slots or lets or self.atomic or self.claim)
+        squares = squares_of(vars_, body, self.aliased) if plain else None
+        if squares is not None:
+            text.held = self.squares(squares, text.name, vars_, body)
 
-    def decompose(self, p: CudaPrinter, vars_: Sequence[Var], flat: str) -> None:
-        """The loop variables of a flat position."""
-        rest = flat
-        for k in range(len(vars_) - 1, 0, -1):
-            extent = p.poly(vars_[k].extent)
-            p.add(f"const tg_int i{vars_[k].level} = {rest} % ({extent});")
-            if k > 1:
-                p.add(f"const tg_int r{k} = {rest} / ({extent});")
-                rest = f"r{k}"
-            else:
-                rest = f"{rest} / ({extent})"
-        if vars_:
-            p.add(f"const tg_int i{vars_[0].level} = {rest};")
-
-    def columns(self, nest: list[Any], loop: Columns) -> None:
-        """One thread per column: neighbours read neighbouring elements."""
-        lets = [n for outer in nest for n in outer.body if isinstance(n, Let)]
-        vars_ = [*[outer.var for outer in nest], loop.var]
-        p = self.printer([*lets, loop])
-        with p.block(grid_loop("t", p.poly(product(v.extent for v in vars_)))):
-            self.decompose(p, vars_, "t")
-            p.body(lets)
-            p.sweeps(loop)
-        self.finish(p, "flat", count=product(v.extent for v in vars_))
-
-    def columns_of_blocks(self, loop: Columns) -> None:
-        """Blocks of 32 columns, whose rows are shared out among the warps of a block."""
-        p = self.in_step(ColumnPrinter(self.d, [loop], self.outside))
-        n = p.poly(loop.var.extent)
-        p.add("const int lane = threadIdx.y, team = blockDim.y;")
-        with p.block(f"for (tg_int first = blockIdx.x * 32; first < {n}; first += gridDim.x * 32)"):
-            p.add(f"const bool inside = first + (tg_int)threadIdx.x < {n};")
-            p.add(f"const tg_int i{loop.var.level} = inside ? first + (tg_int)threadIdx.x : {n} - 1;")
-            p.team = True
-            p.statements(loop.body)
-            p.team = False
-        light = all(own_cost(m.term) < HEAVY for m in walk([loop]) if isinstance(m, Let))
-        self.finish(p, "columns", count=loop.var.extent, most=1024 if light else BLOCK)
+    def squares(self, squares: Squares, name: str, vars_: list[Var], body: list[Node]) -> KernelText:
+        """The kernel that turns squares of elements in shared memory."""
+        p = self.printer(body)
+        squares.write(p, vars_, body, self.decompose)
+        others = product(v.extent for v in vars_[:-1] if v is not squares.along)
+        sides = [vars_[-1].extent, squares.along.extent]
+        return self.finish(p, "squares", name=f"{name}_squares", count=others, inner=sides)
 
     def rows(self, nest: list[Any], body: list[Node]) -> None:
         """A team of threads per row; a second kernel keeps the row in registers, if that saves reading it again."""

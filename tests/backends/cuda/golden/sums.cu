@@ -2,10 +2,19 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0(const float *__rest
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
-    char *part1 = tg_partials + 8192;
+    char *part1 = tg_partials + 16384;
     float a0 = 0.0f;
-    #pragma unroll 4
-    for (tg_int i0 = blockIdx.x * (tg_int)blockDim.x + threadIdx.x; i0 < n0_0*n0_1; i0 += gridDim.x * (tg_int)blockDim.x) {
+    const tg_int step = gridDim.x * (tg_int)blockDim.x;
+    tg_int at = blockIdx.x * (tg_int)blockDim.x + threadIdx.x;
+    for (; at < n0_0*n0_1 - 7 * step; at += 8 * step) {
+        #pragma unroll
+        for (int u = 0; u < 8; u++) {
+            const tg_int i0 = at + u * step;
+            a0 += in0[i0];
+        }
+    }
+    for (; at < n0_0*n0_1; at += step) {
+        const tg_int i0 = at;
         a0 += in0[i0];
     }
     a0 = tg_fold(a0, tg_sum(), (int)blockDim.x, tg_room);
@@ -22,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel1(float *__restrict__
 {
     __shared__ __align__(16) char tg_room[512];
     char *part0 = tg_partials + 0;
-    char *part1 = tg_partials + 8192;
+    char *part1 = tg_partials + 16384;
     const int team = blockDim.x, lane = threadIdx.x;
     float a0 = 0.0f;
     for (int part = lane; part < parts; part += team) {
