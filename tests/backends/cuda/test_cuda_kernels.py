@@ -107,7 +107,7 @@ def test_a_mean_takes_two_kernels():
     """What is computed from lengths alone needs no kernel of its own."""
     inputs, _, values = CASES["rows"]
     code = program(inputs, [(inputs[0] - inputs[0].mean(0)) * inputs[0].shape[0]])
-    assert [k.kind for k in code.kernels] == ["columns", "flat"] and not code.scalars
+    assert [k.kind for k in code.steps] == ["columns", "flat"] and not code.scalars
     (x,) = values
     with emulation() as device:
         got = np.asarray(Executable(code, device)(x)[0])

@@ -11,6 +11,7 @@ from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_not
 from termgraph.backends.cuda.run.executor import Executable
+from termgraph.backends.cuda.text.pooling import _multiplier
 from termgraph.terms.dtypes import numpy_dtype
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops.pooling import places, pool, pool_max_grad, pool_sum_grad
@@ -63,6 +64,34 @@ def test_any_windows(dtype, rng):
             for t, a, b in zip(terms, got, evaluate(terms, dict(zip(args, values)))):
                 assert np.asarray(a).dtype == b.dtype
                 np.testing.assert_array_equal(wide_of_half(np.asarray(a)), wide_of_half(b), err_msg=repr(t))
+
+
+@emulated
+@pytest.mark.parametrize(
+    "size, stride, pad", [((9, 8), (2, 1), (4, 3)), ((3, 3), (2, 2), (1, 1)), ((2, 5), (3, 4), (1, 2))]
+)
+def test_windows_written_out_or_not(size, stride, pad, rng):
+    """All taps of small windows are under way at once; large ones are loops."""
+    how = {"size": size, "stride": stride, "pad": pad, "ignore_border": True}
+    shape, counts = (2, 3, 13, 14), (2, 3, *places("pool", (13, 14), how))
+    args = [Arg(k, TensorType("float64", s)) for k, s in enumerate((shape, counts, counts))]
+    largest, given = mk(pool.bind(kind="max", **how), tuple(args[:1])), some(rng, shape, "float64")
+    lengths = tuple(Const(np.int64(m)) for m in shape[2:])
+    terms = [largest, mk(pool.bind(kind="sum", **how), tuple(args[:1])), mk(pool_max_grad.bind(**how), tuple(args))]
+    terms.append(mk(pool_sum_grad.bind(**how), (args[2], *lengths)))
+    values = [given, *evaluate([largest], {args[0]: given}), some(rng, counts, "float64")]
+    with emulation() as device:
+        code = generate(args, terms)
+        assert code.source.count("[w0][w1][w2] = inside ?") == (0 if size == (9, 8) else 5)
+        for a, b in zip(Executable(code, device)(*values), evaluate(terms, dict(zip(args, values)))):
+            np.testing.assert_array_equal(np.asarray(a), b)
+
+
+def test_quotients_by_multiplying(rng):
+    for d in (1, 2, 3, 7, 56, 2**16 + 1, 2**31 - 1, *(int(v) for v in rng.integers(1, 2**31, 200))):
+        m, h = _multiplier(d)
+        xs = [0, 1, d - 1, d, 2**31 - 1, (2**31 - 1) // d * d, *(int(v) for v in rng.integers(0, 2**31, 50))]
+        assert m < 2**32 and all((m * x // 2**32 + x) >> h == x // d for x in xs if x < 2**31), d
 
 
 @emulated

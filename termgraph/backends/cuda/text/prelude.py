@@ -94,6 +94,15 @@ template <> {_INLINE}int8_t tg_shuffle(int8_t v, int s) {{ return __shfl_xor_syn
 template <> {_INLINE}uint8_t tg_shuffle(uint8_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}int16_t tg_shuffle(int16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}
 template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor_sync(0xffffffffu, (int)v, s); }}""",
+    # By a multiplication, of numbers below 2^31: (m x / 2^32 + x) / 2^h.
+    "tg_quotient": f"""{_INLINE}tg_int tg_quotient(tg_int x, tg_int d, tg_int m, tg_int h)
+{{
+#ifdef TG_WIDE
+    return x / d;
+#else
+    return (int)((__umulhi((unsigned)x, (unsigned)m) + (unsigned)x) >> h);
+#endif
+}}""",
     # relu and gelu (the one by tanh)
     "tg_finished": f"""template <class T> {_INLINE}T tg_finished(T v, int act)
 {{
