@@ -13,7 +13,7 @@ from termgraph._records import record
 from termgraph.backends.cuda.text import axis_kernels, gemm, prelude, routine_kernels
 from termgraph.backends.cuda.text.dialect import CudaDialect, brings_text
 from termgraph.backends.cuda.text.epilogues import join_epilogues
-from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, RoutineCall, every_step
+from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product, RoutineCall, every_step, texts_of
 from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.backends.refused import refusal
 from termgraph.config import config
@@ -62,7 +62,7 @@ class CudaProgram:
     def kernels(self) -> list[KernelText]:
         """All kernels, those for short rows included."""
         found = [s for s in every_step(self.steps) if isinstance(s, KernelText)]
-        return [k for s in found for k in (s, s.held, *s.phases) if k is not None]
+        return [k for s in found for k in texts_of(s)]
 
     @property
     def apart(self) -> bool:
@@ -143,7 +143,7 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
     writer = KernelWriter(CudaDialect(), {b for *_, pair in written for b in pair})
     steps = writer.write(nodes)
     every = every_step(steps)
-    bodies = [text for s in every if isinstance(s, KernelText) for text in _texts(s)]
+    bodies = [text for s in every if isinstance(s, KernelText) for text in (k.source for k in texts_of(s))]
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)], config.cuda.products)
     bodies += axis_kernels.kernels([s.call for s in every if isinstance(s, AxisCall)])
     bodies += routine_kernels.kernels([s.routine for s in every if isinstance(s, RoutineCall)], config.cuda.products)
@@ -176,7 +176,3 @@ def _epilogues(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]
 
 CALLS = frozenset((*axis_kernels.NAMES, *routine_kernels.NAMES))
 TARGET = Target(tuple(gemm.NUMBERS), CALLS, epilogues=_epilogues, whole_updates=True)
-
-
-def _texts(s: KernelText) -> list[str]:
-    return [k.source for k in (s, s.held, *s.phases) if k is not None]

@@ -15,6 +15,7 @@ from termgraph.backends.cuda.text import gemm
 from termgraph.backends.cuda.text.functions import (
     BLOCK,
     HELD,
+    HELD_BY_WARP,
     LEAST_ROWS,
     PART_ROWS,
     PARTS,
@@ -129,7 +130,9 @@ def _squares(text: KernelText, env: Mapping[str, int], processors: int) -> Launc
 
 def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int) -> Launch:
     longest = max([evaluate(n, env) for n in text.inner], default=0)
-    if text.held is not None and ALONE_ROW < longest <= HELD * text.held.most:
+    if text.by_warps is not None and 32 * HELD < longest <= 32 * HELD_BY_WARP and count >= FEW_ROWS:
+        text, team = text.by_warps, 32
+    elif text.held is not None and ALONE_ROW < longest <= HELD * text.held.most:
         text = text.held
         team = 32 if longest <= HELD * 32 else _power(-(-longest // HELD))
     elif text.team == 1 or longest <= ALONE_ROW:
@@ -137,6 +140,8 @@ def _rows(text: KernelText, count: int, env: Mapping[str, int], processors: int)
     else:
         team = 32 if longest <= (WARP_ROW if count >= FEW_ROWS else 64) else BLOCK
     block = team if team > 32 else BLOCK if team == 32 else 64  # a team of more than a warp is a block: it waits as one
+    if text.name.endswith("_by_warps"):
+        block = BLOCK // 2  # of threads with many registers more small blocks find room than large ones
     grid = min(-(-count * team // block), processors * 32)
     if any(kind == "row" for kind, _ in text.params):
         grid = min(grid, processors * 4)

@@ -11,7 +11,7 @@ from typing import Any
 from termgraph.backends.cuda.text.folds import FoldWriter
 from termgraph.backends.cuda.text.functions import BLOCK, LEAST_ROWS, SLOT, KernelText, is_light
 from termgraph.backends.cuda.text.nests import grid_loop, is_straight
-from termgraph.backends.cuda.text.printer import ColumnPrinter
+from termgraph.backends.cuda.text.printer import ColumnPrinter, CudaPrinter
 from termgraph.lower.lengths.index import ONE, product
 from termgraph.lower.loops.tree import Columns, Let, Row, Sweep, walk
 from termgraph.lower.push.kernel import ARG_FOLDS
@@ -93,7 +93,7 @@ class ColumnWriter(FoldWriter):
             inner=[loop.var.extent, *rows], team=len(folds) + len(own.folds if own is not None else ()),
         )  # fmt: skip
 
-    def whole(self, p: ColumnPrinter, f: Any, place: str, total: str) -> None:
+    def whole(self, p: CudaPrinter, f: Any, place: str, total: str) -> None:
         """The result of a fold: that of its parts."""
         acc, kind, dtype = p.names.new("a"), f.op.params["kind"], f.type.dtype
         p.declare_fold(f, acc)
@@ -103,7 +103,7 @@ class ColumnWriter(FoldWriter):
         p.join(f, acc)
         p.call_it(f, acc)
 
-    def part_of(self, p: ColumnPrinter, s: Sweep, first: int, total: str) -> None:
+    def part_of(self, p: CudaPrinter, s: Sweep, first: int, total: str) -> None:
         """One part of a sweep, and the results of its folds."""
         assert s.var is not None
         for f in s.folds:

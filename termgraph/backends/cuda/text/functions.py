@@ -23,6 +23,7 @@ BLOCK = 256
 PARTS = 1024  # a fold over everything has at most that many partial results
 UNDER_WAY = 8  # loads of a thread that folds many elements, before the first of them is used
 HELD = 8  # elements of a row that one thread keeps in registers
+HELD_BY_WARP = 32  # of a row that a warp keeps: it waits for no other
 PART_ROWS = 64  # rows of a column that a block has at least
 LEAST_ROWS = 4 * PART_ROWS  # columns that are shorter are not done in parts
 SLOT = 16  # bytes for a scalar that one kernel computes and others use
@@ -33,11 +34,11 @@ class KernelText:
     """One kernel, with what a launch needs. `params` are (kind, what); `count` is the number of elements or rows.
 
     kind "flat": `vectors` says how many elements one thread takes at once, and when; `held` is the kernel that turns
-    "squares" of elements, `count` of them, with sides of `inner`. "rows": `inner` are the lengths
-    that a team shares out, `team` is 1 if one thread has to do a row alone, `held` the kernel for rows that fit in
-    registers. "parts" and "whole" are the phases of a fold over everything. "serial": one block does it all. `phases`
-    are the kernels that do long columns in parts: `count` blocks of columns, `inner` how many columns and rows, `team`
-    folds that leave partial results.
+    "squares" of elements, `count` of them, with sides of `inner`. "rows": `inner` are the lengths that a team shares
+    out, `team` is 1 if one thread has to do a row alone, `held` the kernel for rows that fit in registers, `by_warps`
+    that for rows which a warp keeps, with more of them in each thread. "parts" and "whole" are the phases of a fold
+    over everything. "serial": one block does it all. `phases` are the kernels that do long columns in parts: `count`
+    blocks of columns, `inner` how many columns and rows, `team` folds that leave partial results.
     `most` is the largest block. The text asks for at least one block per processor (the 1 in its bounds): else ptxas
     rather spills registers than runs fewer blocks.
     """
@@ -52,6 +53,7 @@ class KernelText:
     most: int = BLOCK
     vectors: Vectors | None = None
     held: KernelText | None = None
+    by_warps: KernelText | None = None
     phases: list[KernelText] = field(default_factory=list)
     final: bool = False  # writes new values of shared variables, when all else has been done
 
@@ -116,6 +118,11 @@ class ByLibrary(NamedTuple):
 def every_step(steps: Sequence[Any]) -> list[Any]:
     """Kernels and products, those inside loops included."""
     return [y for x in steps for y in (every_step(x.body) if isinstance(x, Steps) else [x])]  # as deep as loops nest
+
+
+def texts_of(s: KernelText) -> list[KernelText]:
+    """The kernels of a step: which one is launched, lengths decide."""
+    return [k for k in (s, s.held, s.by_warps, *s.phases) if k is not None]
 
 
 def is_light(body: Sequence[Node]) -> bool:

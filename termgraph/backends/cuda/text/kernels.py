@@ -11,7 +11,16 @@ from typing import Any
 
 from termgraph.backends.cuda.text import axis_kernels
 from termgraph.backends.cuda.text.column_kernels import ColumnWriter
-from termgraph.backends.cuda.text.functions import HELD, SLOT, AxisCall, KernelText, Product, RoutineCall, Steps
+from termgraph.backends.cuda.text.functions import (
+    HELD,
+    HELD_BY_WARP,
+    SLOT,
+    AxisCall,
+    KernelText,
+    Product,
+    RoutineCall,
+    Steps,
+)
 from termgraph.backends.cuda.text.nests import (
     adds_only,
     grid_loop,
@@ -44,6 +53,8 @@ from termgraph.lower.loops.tree import (
     Tiles,
 )
 from termgraph.lower.push.kernel import Buf
+
+MOST_WORDS = 100  # of a row, in the registers of a thread
 
 
 class KernelWriter(ColumnWriter):
@@ -201,9 +212,14 @@ class KernelWriter(ColumnWriter):
         alone = has_serial(body)
         streaming = self.row_kernel(nest, body, 0)
         text = self.finish(streaming, "rows", count=count, inner=shared_out(body), team=1 if alone else 0)
-        if not alone and cached_row(body, HELD) is not None:
-            held = self.row_kernel(nest, body, HELD)
-            text.held = self.finish(held, "rows", count=count, inner=shared_out(body), name=f"{text.name}_held")
+        for k, name in ((HELD, "held"), (HELD_BY_WARP, "by_warps")):
+            cached = None if alone else cached_row(body, k)
+            if cached is not None and cached.words() <= MOST_WORDS and _may_fit(cached.var, k):
+                p = self.row_kernel(nest, body, k)
+                if p.rows and k != HELD:
+                    continue
+                kernel = self.finish(p, "rows", count=count, inner=shared_out(body), name=f"{text.name}_{name}")
+                text.held, text.by_warps = (kernel, None) if k == HELD else (text.held, kernel)
 
     def row_kernel(self, nest: list[Any], body: list[Node], held: int) -> CudaPrinter:
         lets = [n for loop in nest[:-1] for n in loop.body if isinstance(n, Let)]
@@ -211,12 +227,16 @@ class KernelWriter(ColumnWriter):
         p = self.printer([*lets, *body])
         p.atomic = self.atomic
         p.cached = cached_row(body, held) if held else None
-        p.add("const int lane = threadIdx.x % team;")
+        if held == HELD_BY_WARP:
+            p.add("constexpr int team = 32;", "const int lane = threadIdx.x & 31;")
+        else:
+            p.add("const int lane = threadIdx.x % team;")
         count = p.poly(product(v.extent for v in vars_))
         with p.block(team_loop("t", count)):
             self.decompose(p, vars_, "t")
             if p.cached:
-                p.add(*p.cached.declarations(self.d))
+                p.add(*p.cached.declarations(p))
+                p.cached.fetch(p)
             p.team = True
             p.statements([*lets, *body])
             p.team = False
@@ -237,3 +257,9 @@ class KernelWriter(ColumnWriter):
             p.team = False
             p.add("__syncthreads();")
         self.finish(p, "serial", inner=shared_out(loop.body))
+
+
+def _may_fit(row: Var, held: int) -> bool:
+    """Whether a row may have as many elements as the kernel for so many of a thread is for."""
+    n = row.extent.const
+    return n is None or held == HELD or 32 * HELD < n <= 32 * HELD_BY_WARP

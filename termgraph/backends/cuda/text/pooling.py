@@ -51,9 +51,11 @@ def text(n: Routine) -> str:
         "$PLACES": _places("o" if name == POOL else "n"),
         "$COVERED": ("\n" + " " * 20).join(_covered(arrays)),
         "$ROOMS": " ".join(_rooms(arrays)),
-        "$TAP": _element(0, arrays[0]),
+        "$TAP": _inside(0, arrays[0]),
         "$JOIN": f"({computed})(sum + found[w0][w1][w2])" if sums else "tg_max()(sum, found[w0][w1][w2])",
-        "$ADDED": "(here == largest[w0][w1][w2] ? given[w0][w1][w2] : 0)" if name == MAX_GRAD else "given[w0][w1][w2]",
+        "$ADDED": "(here[u0][u1] == largest[w0][w1][w2] ? given[w0][w1][w2] : 0)"
+        if name == MAX_GRAD
+        else "given[w0][w1][w2]",
         "$FOLD": f"({computed})(sum + {_element(0, arrays[0])})"
         if sums
         else f"tg_max()(sum, {_element(0, arrays[0])})",
@@ -63,6 +65,7 @@ def text(n: Routine) -> str:
         "$FIRST": first,
         "$WRITE": writer(out),
         "$STARTS": " ".join([OUTER, *[_start(k) for k in range(len(arrays))]]),
+        "$THERE": _there(arrays[0]) if name == MAX_GRAD else "",
         "$HERE": f"const {COMPUTED[arrays[0].buf.dtype]} here = {_here(arrays[0])};" if name == MAX_GRAD else "",
     }
     for mark, meaning in marks.items():
@@ -133,8 +136,9 @@ def _places(what: str) -> str:
 
 def _rooms(arrays: Sequence[Place]) -> list[str]:
     """Registers for what `_covered` loads."""
-    rooms = [f"{COMPUTED[arrays[-1].buf.dtype]} given[a0][a1][a2];"]
-    return [*rooms, *[f"{COMPUTED[a.buf.dtype]} largest[a0][a1][a2];" for a in arrays[1:2]]]
+    rooms = [f"{COMPUTED[arrays[-1].buf.dtype]} given[a0][a1][a2] = {{}};"]
+    rooms += [f"{COMPUTED[a.buf.dtype]} largest[a0][a1][a2] = {{}};" for a in arrays[1:2]]
+    return [*rooms, *[f"{COMPUTED[a.buf.dtype]} here[s0][s1];" for a in arrays[:1] if len(arrays) > 1]]
 
 
 def _covered(arrays: Sequence[Place]) -> list[str]:
@@ -142,7 +146,8 @@ def _covered(arrays: Sequence[Place]) -> list[str]:
     out = []
     for k, name in ((len(arrays) - 1, "given"), (1, "largest"))[: 1 + (len(arrays) > 1)]:
         kind = COMPUTED[arrays[k].buf.dtype]
-        out.append(f"{name}[w0][w1][w2] = inside ? ({kind}){_element(k, arrays[k])} : ({kind})0;")
+        out.append(f"const {kind} {name}_here = {_inside(k, arrays[k])};")
+        out.append(f"{name}[w0][w1][w2] = inside ? {name}_here : ({kind})0;")
     return out
 
 
@@ -169,9 +174,19 @@ def _element(k: int, a: Place) -> str:
     return f"{reader(a.buf.dtype)}(x{k}[at{k} + i0 * x{k}_0 + i1 * x{k}_1 + i2 * x{k}_2])"
 
 
+def _inside(k: int, a: Place) -> str:
+    """The same, or the first element of the plane in the place of what lies outside."""
+    return f"{reader(a.buf.dtype)}(x{k}[at{k} + (inside ? i0 * x{k}_0 + i1 * x{k}_1 + i2 * x{k}_2 : 0)])"
+
+
 def _here(a: Place) -> str:
     """The element of the image that a thread is about."""
     return f"{reader(a.buf.dtype)}(x0[at0 + t0 * x0_0 + t1 * x0_1 + t2 * x0_2])"
+
+
+def _there(a: Place) -> str:
+    """The elements of the image that a thread is about, or others in the place of those that are not there."""
+    return f"here[u0][u1] = {reader(a.buf.dtype)}(x0[at0 + t2 * x0_2 + (there ? t0 * x0_0 + t1 * x0_1 : 0)]);"
 
 
 def _given(arrays: Sequence[Place]) -> str:
@@ -243,7 +258,8 @@ FORWARD = rf"""{_HEAD}
     }}
 }}"""
 
-# What lies outside changes nothing: it is 0, or what every number is at least.
+# What lies outside changes nothing: it is 0, or what every number is at least. Instead of it an element is read that is
+# there: no load waits for a branch.
 FEW_FORWARD = rf"""{_HEAD}
         $PLACES
         $STARTS
@@ -257,7 +273,8 @@ FEW_FORWARD = rf"""{_HEAD}
                 for (int w2 = 0; w2 < k2; w2++) {{
                     const tg_int i0 = b0 + w0, i1 = b1 + w1, i2 = b2 + w2;
                     const bool inside = i0 >= 0 && i0 < n0 && i1 >= 0 && i1 < n1 && i2 >= 0 && i2 < n2;
-                    found[w0][w1][w2] = inside ? ($C)$TAP : ($C)$FIRST;
+                    const $C tap = $TAP;
+                    found[w0][w1][w2] = inside ? tap : ($C)$FIRST;
                 }}
 #pragma unroll
         for (int w0 = 0; w0 < k0; w0++)
@@ -297,6 +314,7 @@ FEW_GRADIENT = rf"""{_HEAD}
         const tg_int e2 = (tg_int)((unsigned)(t2 + p2) / (unsigned)s2), after = t2 + p2 - e2 * s2;
         constexpr int a0 = (k0 + s0 - 1) / s0, a1 = (k1 + s1 - 1) / s1, a2 = (k2 + s2 - 1) / s2;
         $ROOMS
+        if (o0 > 0 && o1 > 0 && o2 > 0) {{
 #pragma unroll
         for (int w0 = 0; w0 < a0; w0++)
 #pragma unroll
@@ -308,13 +326,20 @@ FEW_GRADIENT = rf"""{_HEAD}
                         && after + w2 * s2 < k2;
                     $COVERED
                 }}
+        }}
 #pragma unroll
         for (int u0 = 0; u0 < s0; u0++)
 #pragma unroll
             for (int u1 = 0; u1 < s1; u1++) {{
                 const tg_int t0 = e0 * s0 + u0 - p0, t1 = e1 * s1 + u1 - p1;
-                if (t0 < 0 || t0 >= n0 || t1 < 0 || t1 >= n1) continue;
-                $HERE
+                const bool there = t0 >= 0 && t0 < n0 && t1 >= 0 && t1 < n1;
+                $THERE
+            }}
+#pragma unroll
+        for (int u0 = 0; u0 < s0; u0++)
+#pragma unroll
+            for (int u1 = 0; u1 < s1; u1++) {{
+                const tg_int t0 = e0 * s0 + u0 - p0, t1 = e1 * s1 + u1 - p1;
                 $C sum = $FIRST;
 #pragma unroll
                 for (int w0 = 0; w0 < a0; w0++)
@@ -323,7 +348,8 @@ FEW_GRADIENT = rf"""{_HEAD}
 #pragma unroll
                         for (int w2 = 0; w2 < a2; w2++)
                             if (w0 * s0 + u0 < k0 && w1 * s1 + u1 < k1) sum = ($C)(sum + $ADDED);
-                y[((plane * n0 + t0) * n1 + t1) * n2 + t2] = $WRITE(sum);
+                if (t0 >= 0 && t0 < n0 && t1 >= 0 && t1 < n1)
+                    y[((plane * n0 + t0) * n1 + t1) * n2 + t2] = $WRITE(sum);
             }}
     }}
 }}"""

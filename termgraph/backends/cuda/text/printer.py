@@ -118,12 +118,12 @@ class CudaPrinter(Printer):
         team, self.team, self.strided = self.team, False, self.team
         held = self.cached if team and self.cached and self.cached.var is var else None
         if held:
-            i, stop = f"i{var.level}", self.poly(var.extent)
+            i = f"i{var.level}"
             self.strided = False
             self.add("#pragma unroll")
             with self.block(f"for (int q = 0; q < {held.count}; q++)"):
                 self.add(f"const tg_int {i} = lane + q * team;")
-                with self.block(f"if ({i} < {stop})"):
+                with self.block(f"if ({held.there(self)})"):
                     yield
         else:
             head = self.for_head(var)
@@ -234,6 +234,9 @@ class ColumnPrinter(CudaPrinter):
         self.add(f"if ({'lane == 0 && ' if self.team else ''}inside) {self.stored(n, value)}")
 
 
+FEW = 8  # elements of a row in one thread
+
+
 class CachedRow:
     """Values that several loops over one row need, kept in registers: the row is read once.
 
@@ -244,14 +247,40 @@ class CachedRow:
         self.var, self.count, self.terms, self.dropped = var, count, terms, dropped
         self.known: set[Any] = set()
 
+    def words(self) -> int:
+        """How many registers it takes."""
+        return sum(t.type.np_dtype.itemsize for t in self.terms) * self.count // 4
+
     def threads(self) -> int:
         """The largest block for which registers suffice: one of 1024 threads has 64 for each."""
-        held = sum(t.type.np_dtype.itemsize for t in self.terms) * self.count // 4
+        held = self.words()
         return 1024 if held <= 16 else 512 if held <= 48 else 256
 
-    def declarations(self, d: CudaDialect) -> list[str]:
+    def declarations(self, p: CudaPrinter) -> list[str]:
         """The registers."""
-        return [f"{d.ctype(t.type.dtype)} {name}[{self.count}];" for t, name in self.terms.items()]
+        left = [f"const tg_int left = {p.poly(self.var.extent)} - lane;"] * (self.count > FEW)
+        return [*left, *[f"{p.d.ctype(t.type.dtype)} {name}[{self.count}];" for t, name in self.terms.items()]]
+
+    def there(self, p: CudaPrinter) -> str:
+        """Whether a thread has an element: of many, without a register for the place of each."""
+        return "q * team < left" if self.count > FEW else f"i{self.var.level} < {p.poly(self.var.extent)}"
+
+    def fetch(self, p: CudaPrinter) -> None:
+        """Load what is loaded before anything is computed, so that all loads are under way at once.
+
+        In the place of elements that are not there the last one is read: where loads have conditions, the compiler
+        waits for one after the other.
+        """
+        given = [t for t in self.terms if t.op.family is LOAD and not t.op.params["offset"].values]
+        if not given:
+            return
+        i = f"i{self.var.level}"
+        p.add("#pragma unroll")
+        with p.block(f"for (int q = 0; q < {self.count}; q++)"):
+            stop = p.poly(self.var.extent)
+            p.add(f"const tg_int {i} = lane + q * team < {stop} ? lane + q * team : {stop} - 1;")
+            p.add(*[f"{self.terms[t]}[q] = {p.expression(t)};" for t in given])
+        self.known.update(given)
 
     def let(self, p: CudaPrinter, n: Let) -> None:
         """Compute a value where it is first needed; from then on it is in its register."""

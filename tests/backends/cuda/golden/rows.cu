@@ -35,12 +35,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1) kernel0_held(const float *
         const tg_int i0 = t;
         float row_0[8];
         float row_1[8];
+        #pragma unroll
+        for (int q = 0; q < 8; q++) {
+            const tg_int i1 = lane + q * team < n0_1 ? lane + q * team : n0_1 - 1;
+            row_0[q] = in0[i0*n0_1 + i1];
+        }
         float a0 = (-TG_INFF);
         #pragma unroll
         for (int q = 0; q < 8; q++) {
             const tg_int i1 = lane + q * team;
             if (i1 < n0_1) {
-                row_0[q] = in0[i0*n0_1 + i1];
                 a0 = row_0[q] > a0 || row_0[q] != row_0[q] ? row_0[q] : a0;
             }
         }
@@ -62,6 +66,53 @@ extern "C" __global__ void __launch_bounds__(1024, 1) kernel0_held(const float *
         for (int q = 0; q < 8; q++) {
             const tg_int i1 = lane + q * team;
             if (i1 < n0_1) {
+                out0[i0*n0_1 + i1] = (row_1[q] * v2);
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0_by_warps(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1)
+{
+    __shared__ __align__(16) char tg_room[512];
+    constexpr int team = 32;
+    const int lane = threadIdx.x & 31;
+    for (tg_int t = (blockIdx.x * (tg_int)blockDim.x + threadIdx.x) / team; t < n0_0; t += gridDim.x * (tg_int)blockDim.x / team) {
+        const tg_int i0 = t;
+        const tg_int left = n0_1 - lane;
+        float row_0[32];
+        float row_1[32];
+        #pragma unroll
+        for (int q = 0; q < 32; q++) {
+            const tg_int i1 = lane + q * team < n0_1 ? lane + q * team : n0_1 - 1;
+            row_0[q] = in0[i0*n0_1 + i1];
+        }
+        float a0 = (-TG_INFF);
+        #pragma unroll
+        for (int q = 0; q < 32; q++) {
+            const tg_int i1 = lane + q * team;
+            if (q * team < left) {
+                a0 = row_0[q] > a0 || row_0[q] != row_0[q] ? row_0[q] : a0;
+            }
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        const bool v0 = tg_isfinite_f32(a0);
+        const float v1 = (v0 ? a0 : 0.0f);
+        float a1 = 0.0f;
+        #pragma unroll
+        for (int q = 0; q < 32; q++) {
+            const tg_int i1 = lane + q * team;
+            if (q * team < left) {
+                row_1[q] = expf((row_0[q] - v1));
+                a1 += row_1[q];
+            }
+        }
+        a1 = tg_fold(a1, tg_sum(), team, tg_room);
+        const float v2 = (1 / (v0 ? a1 : TG_NANF));
+        #pragma unroll
+        for (int q = 0; q < 32; q++) {
+            const tg_int i1 = lane + q * team;
+            if (q * team < left) {
                 out0[i0*n0_1 + i1] = (row_1[q] * v2);
             }
         }
