@@ -1,5 +1,7 @@
 """Where elements come from when sorted: by words of their first bits and places in C, beside NumPy's stable sort."""
 
+import platform
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,43 @@ def test_argsort_is_stable(rng, dtype):
         np.testing.assert_array_equal(rows, np.argsort(v, axis=1, kind="stable"))
         np.testing.assert_array_equal(columns, np.argsort(v, axis=0, kind="stable"))
         np.testing.assert_array_equal(back, np.argsort(v[:, ::-1], axis=1, kind="stable"))
+
+
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f"] if platform.machine() == "x86_64" else [""])
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_rows_and_columns_are_sorted_as_numpy_does(rng, dtype, cflags):
+    """Of one block of vectors, of a few, and of many parts; elements that are alike, in order, or no numbers."""
+    x = T.matrix("x", dtype=dtype)
+    with tg.config.change_flags(cflags=cflags):
+        f = tg.function([x], [T.sort(x, axis=1), T.sort(x, axis=0), T.sort(x[:, ::-2], axis=1), T.argsort(x, axis=1)])
+        for n in (0, 1, 2, 9, 31, 32, 33, 63, 64, 65, 70, 127, 128, 129, 255, 256, 257, 300, 1000, 1100, 5000, 40_000):
+            if np.dtype(dtype).kind == "c":
+                real = hard(rng, "float" + str(np.dtype(dtype).itemsize * 4), n)
+                v = np.repeat(rng.permuted(real, axis=0), 2, axis=1).view(dtype)[:, :n]
+            else:
+                v = hard(rng, dtype, n)
+                v = np.concatenate([v, np.sort(v[:1]), np.sort(v[:2])[:, ::-1], rng.permuted(v[:1], axis=1)])
+            rows, columns, back, places = f(v)
+            np.testing.assert_array_equal(rows, np.sort(v, axis=1))
+            np.testing.assert_array_equal(columns, np.sort(v, axis=0))
+            np.testing.assert_array_equal(back, np.sort(v[:, ::-2], axis=1))
+            np.testing.assert_array_equal(places, np.argsort(v, axis=1, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sort_moves_bits(rng, dtype):
+    """Zeros keep their signs and NaN what they hold but for theirs; nothing is written behind the array."""
+    bits = {"float32": "uint32", "float64": "uint64"}[dtype]
+    v = rng.choice([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-310], 700).astype(dtype)
+    v.view(bits)[::50] = np.array(np.nan, dtype).view(bits) + 5
+    x = T.vector("x", dtype=dtype)
+    got = tg.function([x], T.sort(x))(v)
+
+    def kept(w):
+        return np.sort(np.where(np.isnan(w), np.abs(w), w).view(bits))
+
+    np.testing.assert_array_equal(kept(got), kept(v))
+    np.testing.assert_array_equal(got, np.sort(v))
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

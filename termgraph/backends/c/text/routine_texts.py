@@ -127,14 +127,17 @@ static int tg_finite_$N(const $T *x, int64_t count, int64_t m, int64_t n, int64_
 }
 """,
     "tg_sort": """
-/* Sort n elements of $N bits into `out`, by NumPy's function for their type. Nonzero: no memory. */
-static int tg_sort_$N(int native, const void *source, void *target, int64_t n, int64_t step, int64_t out_step)
+/* Sort n elements of $N bits into `out`, as keys (see tg_sort_key) or by NumPy's function. Nonzero: no memory. */
+static int tg_sort_$N(int native, int kind, const void *source, void *target, int64_t n, int64_t step, int64_t out_step)
 {
     const $T *x = source;
     $T *out = target, *row = out_step == 1 ? out : malloc(n * sizeof *row + 1);
     if (!row) return 1;
     for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-    ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
+#if TG_VECTOR_SORT && $N >= 32 && $N <= 64
+    if (!tg_sort_numbers_$N(row, kind, n))
+#endif
+        ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
     if (row == out) return 0;
     for (int64_t i = 0; i < n; i++) out[i * out_step] = row[i];
     free(row);
@@ -186,14 +189,16 @@ static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, 
 """,
     "tg_argsort_by_words": """
 /* As tg_argsort, by sorting words that hold the first bits of an element and its place: by digits if there is an
-   `other` place for them, else by NumPy's sort. Returns 0 if too many elements differ only in bits without room. */
+   `other` place for them and no sort by vectors, else by NumPy's sort. Returns 0 if too many elements differ only in
+   bits without room. */
 static int tg_argsort_by_words_$N(int sorter, int kind, int room, const $T *x, int64_t n, int64_t step, uint64_t *out,
                                   uint64_t *other)
 {
     uint64_t least = (uint64_t)-1, most = 0, *words = out;
     int bits = 1, shift = 0, width = 0;
+    const int by_vectors = other && TG_SORTS_BY_VECTORS(n, kind & 3);
     while (bits < 63 && n > (int64_t)1 << bits) bits++;
-    room = room < 64 - bits ? room : 64 - bits;
+    room = room < 64 - bits && !by_vectors ? room : 64 - bits;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
         least = key < least ? key : least;
@@ -202,7 +207,8 @@ static int tg_argsort_by_words_$N(int sorter, int kind, int room, const $T *x, i
     while (width < 64 && (most - least) >> width) width++;
     if (width > room) shift = width - room, width = room;
     for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
-    if (other) words = tg_radix_words_$N(words, other, n, bits, width);
+    if (by_vectors && tg_sort_keys_64(words, other, n)) ;
+    else if (other) words = tg_radix_words_$N(words, other, n, bits, width);
     else ((int (*)(void *, int64_t, void *))tg_native[sorter])(words, n, NULL);
     const uint64_t place = ((uint64_t)1 << bits) - 1;
     if (shift)
@@ -251,7 +257,7 @@ static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, i
     if (!order) return 1;
     enum { FEW = 1500, MANY = 1 << 17 };
     const int first = kind != 2 && n < MANY ? 22 : 33; /* two digits or three, enough unless elements are much alike */
-    uint64_t *other = n < FEW || n >> 32 ? NULL : malloc(n * sizeof *other);
+    uint64_t *other = (n < FEW && !TG_VECTOR_SORT) || n >> 32 ? NULL : malloc((n + TG_KEYS_64) * sizeof *other);
     int done = other && tg_argsort_by_words_$N(sorter, kind, first, source, n, step, (uint64_t *)order, other);
     if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, source, n, step, (uint64_t *)order, other);
     free(other);

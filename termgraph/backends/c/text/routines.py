@@ -17,6 +17,7 @@ from termgraph.backends.c.text import (
     plain_routines,
     pooling,
     transforms,
+    vector_sort,
     window_calls,
 )
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
@@ -233,7 +234,8 @@ def _argtopk(x: _Text) -> None:
 def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     """Short lines that lie side by side are sorted together, others by a function of NumPy's for each."""
     size, steps = np.dtype(a.buf.dtype).itemsize, (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
-    one = ("tg_sort_{}({}, {{}}, {{}}, {}, {}, {})").format(8 * size, x.natives[0], x.size("n"), *steps)
+    kind = {"f": 2, "i": 1, "c": 3}.get(np.dtype(a.buf.dtype).kind, 0)
+    one = ("tg_sort_{}({}, {}, {{}}, {{}}, {}, {}, {})").format(8 * size, x.natives[0], kind, x.size("n"), *steps)
     begin, end = x.pointer(a), x.pointer(out)
     if not x.inner:
         x.p.add(f"if ({one.format(begin, end)}) {x.no_memory()}")
@@ -476,7 +478,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
     out = [pooling.functions(source), convolution.functions(source), plain_routines.functions(source)]
-    out.append(transforms.functions(source))
+    out += [transforms.functions(source), vector_sort.functions(source)]
     many = many_matrices.functions(source)
     for name, template in TEXTS.items():
         if name == "tg_call_loop":

@@ -158,7 +158,7 @@ static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_
         if (tg_top_dealt_$N(kind, x, out, n, k, out_step)) return 0;
     if (k > most) order = malloc(n * sizeof *order);
     if (order) {
-        if (n >= SHORT && !(n >> 32)) other = malloc(n * sizeof *other);
+        if ((n >= SHORT || TG_VECTOR_SORT) && !(n >> 32)) other = malloc((n + TG_KEYS_64) * sizeof *other);
         done = other && tg_argsort_by_words_$N(sorter, kind, 33, x, n, step, order, other);
         if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, x, n, step, order, other);
         for (int64_t j = 0; done && j < k; j++) out[j * out_step] = order[j];

@@ -1,0 +1,265 @@
+"""C text of a sort of unsigned whole numbers by vectors of 64 bytes: quicksort whose parts are compressed in registers.
+
+NumPy's stores what it compresses by one instruction, which on AMD's processors takes as long as 30 others. Pure text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+ROWS = (4, 8, 16)  # vectors of the blocks that are sorted at once
+
+
+def network(rows: int) -> Iterator[tuple[int, int]]:
+    """Which rows are exchanged, in order, where the second one is less than the first: Batcher's odd-even merges."""
+    p = 1
+    while p < rows:
+        k = p
+        while k:
+            for first in range(k % p, rows - k, 2 * k):
+                for i in range(first, min(first + k, rows - k)):
+                    if i // (2 * p) == (i + k) // (2 * p):
+                        yield i, i + k
+            k //= 2
+        p *= 2
+
+
+def halves(rows: int, distance: int) -> Iterator[tuple[int, int]]:
+    """The exchanges that sort a row of numbers which rise and then fall."""
+    while distance:
+        yield from ((r, r ^ distance) for r in range(rows) if not r & distance)
+        distance //= 2
+
+
+def block(rows: int, lanes: int) -> str:
+    """A function that sorts rows * lanes numbers: columns first, then columns are merged, and rows become columns."""
+    steps = [f"S({a}, {b})" for a, b in network(rows)]
+    size = 1
+    while size < lanes:
+        steps += [f"M({r}, {rows - 1 - r}, {2 * size - 1}, {size})" for r in range(rows // 2)]
+        distance = size // 2
+        while distance:
+            steps += [f"L({r}, {distance})" for r in range(rows)]
+            distance //= 2
+        steps += [f"S({a}, {b})" for a, b in halves(rows, rows // 2)]
+        size *= 2
+    name = f"tg_sort_block_{rows}_$N"
+    lines = [f"static __attribute__((noinline)) void {name}(tg_key_$N *a)", "{"]
+    lines += [f"    tg_keys_$N {', '.join(f'x{r}' for r in range(rows))};"]
+    lines += [f"    x{r} = *(const tg_keys_$N *)(a + {r * lanes});" for r in range(rows)]
+    lines += _wrapped(steps)
+    lines += _transposed(rows, lanes)
+    return "\n".join([*lines, "}"])
+
+
+def _wrapped(steps: list[str]) -> list[str]:
+    return ["    " + " ".join(steps[k : k + 8]) for k in range(0, len(steps), 8)]
+
+
+def _transposed(rows: int, lanes: int) -> list[str]:
+    """Stores of the columns, one after the other: squares of rows change places with their transposes."""
+    if rows < lanes:  # few: element by element
+        return [
+            f"    $T columns[{rows}][{lanes}];",
+            *[f"    *(tg_keys_$N *)columns[{r}] = x{r};" for r in range(rows)],
+            f"    for (int u = 0; u < {lanes}; u++)",
+            f"        for (int r = 0; r < {rows}; r++) a[u * {rows} + r] = columns[r][u];",
+        ]
+    steps, bit = [], 1
+    while bit < lanes:
+        steps += [f"T({r}, {r | bit}, {bit})" for r in range(rows) if not r & bit]
+        bit *= 2
+    stores = [
+        f"    *(tg_keys_$N *)(a + {u * rows + first}) = x{first + u};"
+        for first in range(0, rows, lanes)
+        for u in range(lanes)
+    ]
+    return [*_wrapped(steps), *stores]
+
+
+def _lanes(lanes: int, element: str) -> str:
+    return "{" + ", ".join(element.replace("@", str(u)) for u in range(lanes)) + "}"
+
+
+def _sorter(bits: int) -> str:
+    lanes = 512 // bits
+    letter, kind, mask = ("q", "di", "long long") if bits == 64 else ("d", "si", "int")
+    pack = f"(tg_signed_{bits})"
+    full = "-1"
+
+    def call(name: str, *given: str) -> str:
+        return f"(tg_keys_$N)__builtin_ia32_{name}512_mask({', '.join(given)})"
+
+    least = call(f"pminu{letter}", f"{pack}(a)", f"{pack}(b)", f"{pack}(a)", full)
+    most = call(f"pmaxu{letter}", f"{pack}(a)", f"{pack}(b)", f"{pack}(a)", full)
+    blend = f"(tg_keys_$N)__builtin_ia32_blendm{letter}_512_mask({pack}(a), {pack}(b), m)"
+    blocks = "\n\n".join(block(rows, lanes) for rows in ROWS)
+    upper = " | ".join(f"(({u} & (bit)) != 0) << {u}" for u in range(lanes))
+    return f"""
+typedef $T tg_key_$N __attribute__((may_alias));
+typedef $T tg_keys_$N __attribute__((vector_size(64), aligned($N / 8), may_alias));
+typedef {mask} tg_signed_$N __attribute__((vector_size(64)));
+enum {{ TG_KEYS_$N = {lanes}, TG_BLOCK_$N = {ROWS[-1] * lanes} }};
+#define TG_LEAST(a, b) {least}
+#define TG_MOST(a, b) {most}
+#define TG_BLEND(m, a, b) {blend}
+#define TG_UPPER(bit) ({upper})
+#define TG_TURNED(x, turn) __builtin_shuffle(x, (tg_keys_$N){_lanes(lanes, "@ ^ (turn)")})
+#define S(p, q) {{ const tg_keys_$N v = x##p, w = x##q; x##p = TG_LEAST(v, w); x##q = TG_MOST(v, w); }}
+#define L(p, bit) {{ const tg_keys_$N v = x##p, w = TG_TURNED(v, bit); \\
+    x##p = TG_BLEND(TG_UPPER(bit), TG_LEAST(v, w), TG_MOST(v, w)); }}
+#define M(p, q, turn, bit) {{ const tg_keys_$N v = x##p, w = TG_TURNED(x##q, turn); \\
+    const tg_keys_$N low = TG_LEAST(v, w), high = TG_MOST(v, w), other = TG_BLEND(TG_UPPER(bit), high, low); \\
+    x##p = TG_BLEND(TG_UPPER(bit), low, high); x##q = TG_TURNED(other, turn); }}
+#define T(p, q, bit) {{ const tg_keys_$N v = x##p, w = x##q; \\
+    x##p = __builtin_shuffle(v, w, (tg_keys_$N){_lanes(lanes, f"@ & bit ? {lanes} + (@ ^ bit) : @")}); \\
+    x##q = __builtin_shuffle(v, w, (tg_keys_$N){_lanes(lanes, f"@ & bit ? {lanes} + @ : @ ^ bit")}); }}
+{blocks}
+#undef S
+#undef L
+#undef M
+#undef T
+#undef TG_LEAST
+#undef TG_MOST
+#undef TG_BLEND
+#undef TG_UPPER
+#undef TG_TURNED
+
+/* Copy n numbers; without `fill` nothing is written behind them, with it whole vectors, of the largest number. */
+static inline void tg_keys_copied_$N(tg_key_$N *to, const tg_key_$N *from, int64_t n, int fill)
+{{
+    int64_t i = 0;
+    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) *(tg_keys_$N *)(to + i) = *(const tg_keys_$N *)(from + i);
+    if (i == n) return;
+    const uint32_t there = (1u << (n - i)) - 1;
+    const tg_signed_$N most = (tg_signed_$N){{0}} - 1;
+    const tg_signed_$N v = __builtin_ia32_loaddqu{kind}512_mask((const void *)(from + i), most, there);
+    if (fill) *(tg_keys_$N *)(to + i) = (tg_keys_$N)v;
+    else __builtin_ia32_storedqu{kind}512_mask((void *)(to + i), v, there);
+}}
+
+/* Sort at most a block: what is missing is larger than all. */
+static inline void tg_sort_few_$N(tg_key_$N *a, int64_t n)
+{{
+    $T room[TG_BLOCK_$N];
+    const int64_t rows = n <= 4 * TG_KEYS_$N ? 4 : n <= 8 * TG_KEYS_$N ? 8 : 16;
+    tg_keys_copied_$N(room, a, n, 1);
+    for (int64_t i = (n + TG_KEYS_$N - 1) / TG_KEYS_$N * TG_KEYS_$N; i < rows * TG_KEYS_$N; i += TG_KEYS_$N)
+        *(tg_keys_$N *)(room + i) = (tg_keys_$N){{0}} - 1;
+    if (rows == 4) tg_sort_block_4_$N(room);
+    else if (rows == 8) tg_sort_block_8_$N(room);
+    else tg_sort_block_16_$N(room);
+    tg_keys_copied_$N(a, room, n, 0);
+}}
+
+/* Bring what is below a pivot, or with `equal` also what is equal to it, to the front: how much that is. */
+static inline __attribute__((always_inline)) int64_t tg_sort_parted_$N(tg_key_$N *a, tg_key_$N *other, int64_t n,
+                                                                       $T pivot, int equal)
+{{
+    const tg_signed_$N middle = (tg_signed_$N)((tg_keys_$N){{0}} + pivot);
+    const uint32_t all = (1u << (TG_KEYS_$N - 1)) * 2 - 1;
+    int64_t low = 0, high = 0, i = 0;
+    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) {{
+        const tg_signed_$N v = (tg_signed_$N)*(const tg_keys_$N *)(a + i);
+        const uint32_t below = all & (uint32_t)(equal ? __builtin_ia32_ucmp{letter}512_mask(v, middle, 2, -1)
+                                                      : __builtin_ia32_ucmp{letter}512_mask(v, middle, 1, -1));
+        const int count = __builtin_popcount(below);
+        *(tg_keys_$N *)(a + low) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, below);
+        *(tg_keys_$N *)(other + high) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, all & ~below);
+        low += count;
+        high += TG_KEYS_$N - count;
+    }}
+    for (; i < n; i++) {{
+        const $T v = a[i];
+        const int below = equal ? v <= pivot : v < pivot;
+        a[low] = v, other[high] = v;
+        low += below, high += !below;
+    }}
+    tg_keys_copied_$N(a + low, other, high, 0);
+    return low;
+}}
+
+/* Sort n numbers, with room for a vector more than as many. Zero: not done, as pivots were bad too often. */
+static int tg_sort_keys_$N(tg_key_$N *a, tg_key_$N *other, int64_t n)
+{{
+    enum {{ SAMPLE = 4 * TG_KEYS_$N }};
+    struct {{ int64_t begin, end; }} waiting[64];
+    int count = 0;
+    int64_t begin = 0, end = n, work = 0;
+    uint64_t random = 0x9E3779B97F4A7C15u;
+    for (;;) {{
+        const int64_t size = end - begin;
+        if (size <= TG_BLOCK_$N) {{
+            tg_sort_few_$N(a + begin, size);
+            if (!count) return 1;
+            begin = waiting[--count].begin, end = waiting[count].end;
+            continue;
+        }}
+        $T sample[SAMPLE];
+        for (int k = 0; k < SAMPLE; k++) {{
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            sample[k] = a[begin + (int64_t)((random >> 32) * (uint64_t)size >> 32)];
+        }}
+        tg_sort_block_4_$N(sample);
+        const $T pivot = sample[SAMPLE / 2];
+        if ((work += size) > 100 * n) return 0;
+        int64_t low = tg_sort_parted_$N(a + begin, other, size, pivot, 0);
+        if (low == 0) {{ /* the least one: all that are equal to it are in their places */
+            begin += tg_sort_parted_$N(a + begin, other, size, pivot, 1);
+            continue;
+        }}
+        if (low > size - low) waiting[count].begin = begin, waiting[count++].end = begin + low, begin += low;
+        else waiting[count].begin = begin + low, waiting[count++].end = end, end = begin + low;
+    }}
+}}
+"""
+
+
+_NUMBERS = """
+/* Sort n elements as unsigned numbers in the same order, of kinds as in tg_sort_key, but zeros by their signs; NaN lose
+   theirs. Zero: not done. */
+static int tg_sort_numbers_$N(void *given, int kind, int64_t n)
+{
+    const $T sign = ($T)1 << ($N - 1), infinite = (sign - 1) >> ($N == 64 ? 52 : 23) << ($N == 64 ? 52 : 23);
+    enum { FEW = 1024 };
+    if (kind > 2) return 0;
+    tg_key_$N room[FEW + TG_KEYS_$N], *a = given, *other = n > FEW ? malloc((n + TG_KEYS_$N) * sizeof *a) : room;
+    if (!other) return 0;
+    if (kind == 1) for (int64_t i = 0; i < n; i++) a[i] ^= sign;
+    if (kind == 2)
+        for (int64_t i = 0; i < n; i++) {
+            const $T u = a[i], size = u & (sign - 1), v = size > infinite ? size : u;
+            a[i] = v ^ (sign | -(v >> ($N - 1)));
+        }
+    const int done = tg_sort_keys_$N(a, other, n);
+    if (kind == 1) for (int64_t i = 0; i < n; i++) a[i] ^= sign;
+    if (kind == 2) for (int64_t i = 0; i < n; i++) a[i] ^= sign | ((a[i] >> ($N - 1)) - 1);
+    if (other != room) free(other);
+    return done;
+}
+"""
+_HEAD = """
+#if defined(__AVX512F__) && !defined(__clang__)
+#define TG_VECTOR_SORT 1
+#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 30000 : 1500)) /* beyond, sorting by digits is faster */
+#else
+#define TG_VECTOR_SORT 0
+#define TG_SORTS_BY_VECTORS(n, kind) 0
+enum { TG_KEYS_64 = 0 };
+static inline int tg_sort_keys_64(uint64_t *words, uint64_t *other, int64_t n) { return 0; }
+#endif
+"""
+
+
+def functions(source: str) -> str:
+    """The sorts by vectors that a source uses, of 64 bits for places, too."""
+    used = [bits for bits in (64, 32) if f"tg_sort_{bits}(" in source]
+    placed = any(name in source for name in ("tg_argsort_", "tg_argtopk_"))
+    if not used and not placed:
+        return ""
+    out = [_HEAD, "#if TG_VECTOR_SORT"]
+    for bits in (64, 32):
+        if bits in used or (placed and bits == 64):
+            text = _sorter(bits) + (_NUMBERS if bits in used else "")
+            out.append(text.replace("$T", f"uint{bits}_t").replace("$N", str(bits)))
+    return "\n".join([*out, "#endif"])
