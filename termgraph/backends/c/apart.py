@@ -19,7 +19,16 @@ HIDDEN = "#define TG_APART TG_HIDDEN\n"
 WHOLE = "#ifndef TG_APART\n#define TG_APART static\n#endif"
 # Flags that choose how fast loops run which the compiler makes vectors of, or how little it works on them: what is
 # compiled once says that itself, and shall not be compiled again for each choice.
-OF_LOOPS = ("-O", "-mprefer-vector-width", "-fsched", "--param", "-fno-thread-jumps", "-fno-tree-slp", "-fno-tree-sink")
+OF_LOOPS = (
+    "-O",
+    "-mprefer-vector-width",
+    "-fsched",
+    "--param",
+    "-fno-thread-jumps",
+    "-fno-tree-slp",
+    "-fno-tree-sink",
+    "-fpeel-loops",
+)
 
 
 class Parts(NamedTuple):

@@ -46,7 +46,8 @@ from termgraph.stages import Ledger
 from termgraph.terms.leaves import Arg
 from termgraph.vm.partition import Refusal
 
-routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
+routine_helpers = lazy("termgraph.backends.c.text.routine_helpers")
+timers = lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
 COMPARED = (
@@ -271,7 +272,7 @@ class _Writer:
         thin = thin_products.helpers(body)
         thin += small_products.helpers(body)
         added = any(isinstance(place, str) for _, place in self.values.values())  # by the plan, without a routine
-        around = routines.helpers(body) if kernels.routines or added else ""
+        around = routine_helpers.helpers(body) if kernels.routines or added else ""
         calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + around
         helpers = prelude.needed(f"{calls}\n{body}")
         table = numpy_loops.header(f"{helpers}\n{body}")

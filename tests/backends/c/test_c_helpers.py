@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.generate import generate
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.text import prelude
-from termgraph.backends.c.text.loop_flags import MUCH, WHOLE
+from termgraph.backends.c.text.loop_flags import MUCH, WHOLE, WRITTEN_OUT
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.pooling import pool
 from termgraph.terms.term import Arg
@@ -97,3 +98,29 @@ def test_functions_of_the_c_library_are_declared_in_the_glue():
     command = [*find_compiler().command, *flags, "-Werror=implicit-function-declaration", "-fsyntax-only", "-xc", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+NAN_FOLDS = [T.nanmax, T.nansum, lambda x: T.nanmean(x, axis=1), lambda x: T.nanvar(x), lambda x: (x * 1j).sum()]
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.parametrize("fold", NAN_FOLDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_partial_results_that_are_registers_are_the_same_bits(fold, dtype, rng):
+    x = T.matrix("x", dtype=dtype)
+    f = tg.function([x], fold(x))
+    assert set(WRITTEN_OUT) <= set(f.stage("print").flags)
+    with tg.config.change_flags(cflags="-fno-peel-loops"):
+        g = tg.function([x], fold(x))
+    for n, m in ((1, 1), (3, 7), (2, 64), (5, 129), (40, 333)):
+        value = np.where(rng.random((n, m)) < 0.2, np.nan, rng.standard_normal((n, m))).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for v in (value, np.abs(value) * np.inf, value * np.nan):
+                np.testing.assert_array_equal(f(v), g(v))
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+def test_columns_are_no_partial_results_side_by_side():
+    x = T.dmatrix("x")
+    assert not set(WRITTEN_OUT) & set(tg.function([x], x.sum(axis=0)).stage("print").flags)

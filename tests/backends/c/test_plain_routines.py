@@ -9,7 +9,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import plain_routines, routines, window_calls
+from termgraph.backends.c.text import plain_routines, routine_helpers, window_calls
 from termgraph.lower.loops.tree import Quiet
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -126,7 +126,7 @@ static unsigned tg_drawn;
 
 def test_without_memory_all_weights_change_or_none(monkeypatch):
     """Every fiftieth array or so is not to be had: a call fails and changes nothing, or it has the right values."""
-    own = routines.helpers
+    own = routine_helpers.helpers
 
     def scarce(source):
         text = own(source).replace("= malloc(", "= tg_scarce(").replace(" : malloc(", " : tg_scarce(")
@@ -136,7 +136,7 @@ def test_without_memory_all_weights_change_or_none(monkeypatch):
     said = 'setenv("TG_PLAINLY", "1", 1);'
     text = plain_routines.SURELY.replace("$PLAIN($GIVEN);", f"{{ {said} $PLAIN($GIVEN); }}")
     monkeypatch.setattr(plain_routines, "SURELY", f"int setenv(const char *, const char *, int);{text}")
-    monkeypatch.setattr(routines, "helpers", scarce)
+    monkeypatch.setattr(routine_helpers, "helpers", scarce)
     f, weights, _ = net(np.random.default_rng(4))
     assert "tg_conv_surely_taps_f32(" in f.source("c")
     outcomes = {"failed": 0, "usual": 0, "plain": 0}

@@ -30,6 +30,11 @@ BOUNDS = ("tg_at_least_f", "tg_at_most_f")
 UNMOVED = ("-fno-tree-sink",)
 CALLED = ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_f32", "tg_gammainc")  # see whole_vectors.py and incomplete_gamma.py
 
+# Partial results side by side are registers only where their loop, of a few vectors, is written out. At -O1 gcc leaves
+# it a loop, and each vector of them is read from memory and written back in each step: twice the time of `nanmax`.
+WRITTEN_OUT = ("-fpeel-loops",)
+SIDE_BY_SIDE = "_lane[u + h]"  # where `Printer.add_up` adds them up
+
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
     """The flags; `own_functions` are those of `float32`."""
@@ -41,7 +46,8 @@ def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tupl
         return (*kept, *LONG)
     # A function of libm in a vector rounds otherwise than alone: what is left over stays as it is.
     whole = "simd(" not in source and whole_vectors(nodes)
-    return (*kept, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+    written_out = WRITTEN_OUT if SIDE_BY_SIDE in source else ()
+    return (*kept, *written_out, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
 
 
 def whole_vectors(nodes: list[Node]) -> bool:

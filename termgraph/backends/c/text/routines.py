@@ -11,18 +11,12 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.text import (
-    convolution,
     counted,
     many_matrices,
-    plain_routines,
-    pooling,
-    transforms,
-    vector_sort,
     window_calls,
 )
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
-from termgraph.backends.c.text.dialect import CTYPE, SHORT
-from termgraph.backends.c.text.routine_texts import TEXTS, USERS
+from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Place, Routine
@@ -209,6 +203,9 @@ def _scale(t: AnyTerm, whole: str, real: str) -> str:
     return f"1 / {whole}" if (norm == "forward") != inverse else "1"
 
 
+_KINDS = {"f": 2, "i": 1, "c": 3}  # of keys, see `tg_sort_key`
+
+
 def _sort(x: _Text) -> None:
     (a,), (out,) = x.n.reads, x.n.results
     size = np.dtype(a.buf.dtype).itemsize
@@ -218,14 +215,14 @@ def _sort(x: _Text) -> None:
     elif len(x.natives) == 1:
         x.p.add(f"if (tg_argsort_stable_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
     else:
-        kind = {"f": 2, "i": 1}.get(np.dtype(a.buf.dtype).kind, 0)
-        x.p.add(f"if (tg_argsort_{8 * size}({', '.join(x.natives)}, {kind}, {given})) {x.no_memory()}")
+        natives = [*x.natives, str(_KINDS.get(np.dtype(a.buf.dtype).kind, 0))]
+        x.p.add(f"if (tg_argsort_{8 * size}({', '.join(natives)}, {given})) {x.no_memory()}")
 
 
 def _argtopk(x: _Text) -> None:
     (a,), (out,) = x.n.reads, x.n.results
     dtype = np.dtype(a.buf.dtype)
-    kind = {"f": 2, "i": 1}.get(dtype.kind, 0) + (4 if x.n.term.op.params["k"] > 0 else 0)
+    kind = _KINDS.get(dtype.kind, 0) + (4 if x.n.term.op.params["k"] > 0 else 0)
     bits, steps = 8 * dtype.itemsize, f"{x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
     given = f"{x.natives[0]}, {kind}, (const uint{bits}_t *)({x.pointer(a)}), {x.pointer(out)}"
     x.p.add(f"if (tg_argtopk_{bits}({given}, {x.size('n')}, {x.size('k')}, {steps})) {x.no_memory()}")
@@ -233,15 +230,15 @@ def _argtopk(x: _Text) -> None:
 
 def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     """Short lines that lie side by side are sorted together, others by a function of NumPy's for each."""
-    size, steps = np.dtype(a.buf.dtype).itemsize, (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
-    kind = {"f": 2, "i": 1, "c": 3}.get(np.dtype(a.buf.dtype).kind, 0)
-    one = ("tg_sort_{}({}, {}, {{}}, {{}}, {}, {}, {})").format(8 * size, x.natives[0], kind, x.size("n"), *steps)
+    dtype, steps = np.dtype(a.buf.dtype), (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
+    given = (8 * dtype.itemsize, x.natives[0], _KINDS.get(dtype.kind, 0), x.size("n"), *steps)
+    one = "tg_sort_{}({}, {}, {{}}, {{}}, {}, {}, {})".format(*given)
     begin, end = x.pointer(a), x.pointer(out)
     if not x.inner:
         x.p.add(f"if ({one.format(begin, end)}) {x.no_memory()}")
         return
     each = f"for (int64_t line = 0; line < {x.count}; line++)"
-    if np.dtype(a.buf.dtype).kind in "iuf" and a.buf.dtype not in HALVES:
+    if dtype.kind in "iuf" and a.buf.dtype not in HALVES:
         given = f"{begin}, {end}, {x.count}, {x.size('n')}, {x.apart(a)}, {steps[0]}, {x.apart(out)}, {steps[1]}"
         each = f"if (!tg_sort_network_{SHORT[a.buf.dtype]}({given})) {each}"
     lines = [f"{place} + line * ({x.apart(p)})" for place, p in ((begin, a), (end, out))]
@@ -473,30 +470,3 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     **dict.fromkeys(POOLS, window_calls.pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), window_calls.convolved),
 }
-
-
-def helpers(source: str) -> str:
-    """The functions around routines that a source uses."""
-    out = [pooling.functions(source), convolution.functions(source), plain_routines.functions(source)]
-    out += [transforms.functions(source), vector_sort.functions(source)]
-    many = many_matrices.functions(source)
-    for name, template in TEXTS.items():
-        if name == "tg_call_loop":
-            if many or any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
-                out += [template, many]
-            continue
-        for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
-            if any(f"{user}_{short}(" in source for user in (name, *USERS.get(name, ()))) and dtype not in HALVES:
-                out.append(_filled(template, dtype, short))
-    return "\n".join(out)
-
-
-def _filled(template: str, dtype: str, short: str) -> str:
-    if dtype.isdigit():
-        c = "tg_pair" if dtype == "128" else f"uint{dtype}_t"
-    else:
-        c = CTYPE[dtype]
-    letter = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}.get(short, "")
-    address = "&" if short[0] == "c" else ""  # BLAS takes complex numbers by address
-    out = template.replace("$T", c).replace("$N", short)
-    return out.replace("$L", letter).replace("$A", address)
