@@ -316,9 +316,39 @@ _TREE = """{T} tg_fold_{K}_{N}(tg_vector_{N} *a, const int count{nan})
 }}"""
 
 
+# A row of up to eight elements for each lane: what is added is what `_TREE` adds in one row after the other.
+_ROWS_TREE = """void tg_fold_rows_{K}_{N}(tg_vector_{N} *a, {T} *out)
+{{
+#ifdef __AVX__
+{steps}
+    *(tg_vector_{N} *)out = a[0];
+#else
+    for (int r = 0; r < {rows}; r++) out[r] = tg_fold_{K}_{N}(a + r * {vectors}, {vectors});
+#endif
+}}"""
+_MIXED = _MOVED.replace("tg_moved(mask, x, ...)", "tg_mixed(mask, x, y, ...)").replace("(x, x,", "(x, y,")
+_MIXED = _MIXED.replace("(x, (mask)", "(x, y, (mask)")
+
+
+def _rows_tree(kind: str, n: str, c: str) -> str:
+    """The function that folds as many short rows as a vector has lanes, of which each is left with one."""
+    sign, rows = {"sum": "+", "prod": "*"}[kind], 4 if n == "f64" else 8
+    steps = [f"a[{r}] = a[{2 * r}] {sign} a[{2 * r + 1}];" for r in range(rows)] if n == "f64" else []
+    half = rows // 2
+    while half:
+        one = ", ".join(str(rows + (u ^ half) if u & half else u) for u in range(rows))
+        two = ", ".join(str(rows + u if u & half else u ^ half) for u in range(rows))
+        for r in range(half):
+            given = f"tg_mask_{n}, a[{r}], a[{r + half}]"
+            steps.append(f"a[{r}] = tg_mixed({given}, {one}) {sign} tg_mixed({given}, {two});")
+        half //= 2
+    text = "\n".join(f"    {step}" for step in steps)
+    return _INLINE + _ROWS_TREE.format(K=kind, N=n, T=c, rows=rows, vectors=16 // rows, steps=text)
+
+
 def vector_functions() -> dict[str, str]:
     """Vectors of the width that the processor adds at once, and what folds do with them."""
-    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_moved": _MOVED}
+    out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_moved": _MOVED, "tg_mixed": _MIXED}
     out |= {"tg_vector_half_f32": _WIDENED, "tg_vector_half_part_f32": _WIDENED_PART}
     for n, c, mask, letter in (("f64", "double", "int64_t", "d"), ("f32", "float", "int32_t", "s")):
         shape = f"__attribute__((vector_size(tg_vector_bytes), aligned(sizeof({c})), may_alias))"
@@ -333,6 +363,8 @@ def vector_functions() -> dict[str, str]:
             out[f"tg_vector_{kind}_{n}"] = _INLINE + _PICK.format(N=n, K=kind, S=letter, sign=sign)
         for kind in ("sum", "prod", "max", "min"):
             out[f"tg_fold_{kind}_{n}"] = _tree(kind, n, c)
+        for kind in ("sum", "prod"):
+            out[f"tg_fold_rows_{kind}_{n}"] = _rows_tree(kind, n, c)
     for n in ("i64", "i32"):
         shape = f"__attribute__((vector_size(tg_vector_bytes), aligned({int(n[1:]) // 8}), may_alias))"
         out[f"tg_vector_{n}"] = f"typedef {_TYPES[n]} tg_vector_{n} {shape};"

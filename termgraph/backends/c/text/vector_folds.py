@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from termgraph._lazy import pattern
-from termgraph.backends.c.text import library_calls
+from termgraph.backends.c.text import library_calls, short_rows
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.c.text.ranges import VECTOR_CALL
@@ -21,7 +21,7 @@ from termgraph.backends.c.text.settled_folds import can_settle, is_flat, settled
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Node, Reduce, Write, walk
+from termgraph.lower.loops.tree import Accumulate, Call, Let, Loop, Node, Reduce, Write, walk
 from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.dtypes import working_dtype
@@ -77,6 +77,14 @@ class CPrinter(VectorLoops):
 
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
         return super().used_once(nodes) - _before_arms(nodes)
+
+    def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
+        """Short rows of an unknown number of elements are folded side by side, as many as a vector has lanes."""
+        fold = None if self.brief else short_rows.one_fold(n)
+        dtype = _vector_dtype(fold) if fold is not None else None
+        if fold is not None and dtype in ("float64", "float32"):
+            begin = short_rows.folded_together(self, n, fold, dtype, begin, end or self.poly(n.var.extent), first)
+        super().on_loop(n, begin, end, first)
 
     def on_call(self, n: Call) -> None:
         """A library call for one item of a batch."""
