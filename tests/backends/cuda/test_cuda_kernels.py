@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import cases, no_emulation, program
+from backends.cuda.cudacases import cases, inside, no_emulation, program
 from helpers import wide_of_half
 from lower.randomgraphs import Graphs, agree
 
@@ -94,13 +94,13 @@ def test_a_team_shares_out_the_long_folds_inside_of_a_short_one():
 def test_the_second_call_records_and_the_third_replays():
     inputs, outputs, values = CASES["rows"]
     with emulation() as device:
-        run = Executable(program(inputs, outputs), device)
+        run, before = Executable(program(inputs, outputs), device), device.allocations
         for _ in range(4):
             kept = run(*values)
             del kept
         plan = run.plan_for(tuple(v.shape for v in values))
         assert len(run.plans) == 1 and plan.first.graphs and run.replays == 2
-        assert device.allocations < 30
+        assert device.allocations < before + 30
 
 
 def test_a_mean_takes_two_kernels():
@@ -214,6 +214,7 @@ extern "C" __attribute__((visibility("default"))) long tg_counted_so_far() { ret
 """
 
 
+@inside
 @pytest.mark.parametrize("rows, columns", [(3, 5), (3, 12), (3, 300), (300, 320), (3, 1700), (3, 4000)])
 def test_rows_are_read_once_and_written_once(rows, columns):
     """Counted while the kernels run. Up to 8 elements are one thread's, which finds them in its cache.
@@ -368,7 +369,8 @@ def test_one_element_is_there_before_it_is_overwritten(n):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_remainders_are_numpys_and_their_text_is_the_devices(rng, dtype):
     text = needed("tg_mod_f32 tg_mod_f64 tg_fmod_f32 tg_fmod_f64 tg_floordiv_f32 tg_floordiv_f64")
-    assert not re.search(r"\bstatic\b", text) and text.count("__device__") == 20
+    heads = re.findall(r"^(.*)\btg_(?:mod|fmod|floordiv)_f\d\d\(.*\)$", text, re.MULTILINE)
+    assert len(heads) == 6 and all("__device__" in head for head in heads) and not re.search(r"\bstatic\b", text)
     x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
     a, b = (rng.normal(size=500) * 10.0 ** rng.integers(-9, 9, 500) for _ in "xy")
     a, b = a.astype(dtype), np.append(b[:-3], [0.0, np.inf, np.nan]).astype(dtype)
