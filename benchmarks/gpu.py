@@ -118,12 +118,12 @@ def model_cases(small: bool) -> Iterator[Case]:
         ("MLP 784-1000-1000-10, batch 60", sizes if small else {"rows": 60, "layers": (784, 1000, 1000, 10)}),
         ("MLP 4 x 4096, batch 1024", sizes if small else {"rows": 1024, "layers": (4096,) * 4 + (1000,)}),
     ]:
-        params, f, values = models.mlp("cuda", "float32", **given)
+        params, f, values = models.mlp("cuda", "float32", there=True, **given)
         start = [np.asarray(p.get_value()) for p in params]
         there = [DeviceArray.of(v) for v in values]
         yield name, {"termgraph": lambda f=f, there=there: f(*there), **gpu_peers.training("mlp", start, values)}
     given = {"steps": 5, "rows": 4, "n": 8} if small else {"steps": 100, "rows": 64, "n": 128}
-    params, f, values = models.lstm("cuda", "float32", **given)
+    params, f, values = models.lstm("cuda", "float32", there=True, **given)
     start, there = [np.asarray(p.get_value()) for p in params], [DeviceArray.of(v) for v in values]
     peers = gpu_peers.training("lstm", start, values)
     yield "LSTM 128 units, 100 steps, batch 64", {"termgraph": lambda: f(*there), **peers}

@@ -145,6 +145,8 @@ class CudaFunction(MachineFunction):
         self._resident = [
             i for i, item in enumerate(self.maker.inputs) if item.shared and can_live_there(item.variable.type)
         ]
+        shapes = [getattr(self.maker.inputs[i].variable.type, "shape", ()) for i in self._updated]
+        self._sized = [(i, k) for k, i in enumerate(self._updated) if any(n is not None for n in shapes[k])]
 
     def _values(self, given: list[Any]) -> list[Any]:
         """The arguments; values of shared variables go to the device on first use, and stay there."""
@@ -187,8 +189,9 @@ class CudaFunction(MachineFunction):
         """
         news = results[self._n_outputs : self._n_outputs + len(self._updated)]
         commit = Commit(news, [self.input_storage[i].storage[0] for i in self._updated])
-        for i, new in zip(self._updated, news):
-            self._check_update(i, new)
+        for i, k in self._sized:
+            self._check_update(i, news[k])
+        for i in self._updated:
             values[i] = None  # nor do we hold the old value ourselves
             if not self.vm.allow_gc:
                 self.vm.storage[i] = None

@@ -1,7 +1,7 @@
 """Models of the kind that the literature measures, with a training step each: small for checks, of any size for speed.
 
 Each gives (parameters, function, values of its inputs); the function returns the cost, and makes a step of gradient
-descent.
+descent. With `there` the cost stays on the GPU.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def logistic(linker: str, dtype: str, rows: int = 32, columns: int = 20) -> Mode
     return _training(linker, [x, y], cost, [w, b], values, [p])
 
 
-def mlp(linker: str, dtype: str, rows: int = 16, layers: Sequence[int] = (30, 40, 10)) -> Model:
+def mlp(linker: str, dtype: str, rows: int = 16, layers: Sequence[int] = (30, 40, 10), there: bool = False) -> Model:
     """Layers with tanh, then softmax cross-entropy."""
     rng = np.random.default_rng(0)
     x, y = T.matrix("x", dtype=dtype), T.lvector("y")
@@ -42,7 +42,7 @@ def mlp(linker: str, dtype: str, rows: int = 16, layers: Sequence[int] = (30, 40
         h = T.tanh(h) if k + 2 < len(w) else h
     cost = T.mean(T.nnet.categorical_crossentropy(T.nnet.softmax(h), y))
     values = [rng.standard_normal((rows, layers[0])).astype(dtype), rng.integers(0, layers[-1], rows)]
-    return _training(linker, [x, y], cost, w, values)
+    return _training(linker, [x, y], cost, w, values, there=there)
 
 
 def cell(x: Any, h: Any, c: Any, w: Any, n: int) -> tuple:
@@ -53,14 +53,15 @@ def cell(x: Any, h: Any, c: Any, w: Any, n: int) -> tuple:
     return T.nnet.sigmoid(o) * T.tanh(new), new
 
 
-def lstm(linker: str, dtype: str, steps: int = 6, rows: int = 4, n: int = 8) -> Model:
+def lstm(linker: str, dtype: str, steps: int = 6, rows: int = 4, n: int = 8, there: bool = False) -> Model:
     """An LSTM, with the gradient of its last output."""
     rng = np.random.default_rng(0)
     x, y = T.tensor3("x", dtype=dtype), T.matrix("y", dtype=dtype)
     w = tg.shared((rng.standard_normal((2 * n, 4 * n)) / np.sqrt(2 * n)).astype(dtype))
     hs = _layer(x, w, n, dtype)
     values = [rng.standard_normal((steps, rows, n)).astype(dtype), rng.standard_normal((rows, n)).astype(dtype)]
-    return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, [hs])
+    more = [] if there else [hs]
+    return _training(linker, [x, y], T.mean((hs[-1] - y) ** 2), [w], values, more, there)
 
 
 def language_model(
@@ -87,9 +88,12 @@ def _layer(x: Any, w: Any, n: int, dtype: str) -> Any:
     return tg.scan(step, sequences=[x], outputs_info=[zero, zero], non_sequences=[w])[0][0]
 
 
-def _training(linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = ()) -> Model:
+def _training(
+    linker: str, inputs: list, cost: Any, params: list, values: list, more: Sequence[Any] = (), there: bool = False
+) -> Model:
     updates = [(p, p - np.asarray(0.1, p.dtype) * g) for p, g in zip(params, tg.grad(cost, params))]
-    return params, tg.function(inputs, [cost, *more], updates=updates, mode=tg.Mode(linker=linker)), values
+    end = tg.Out(cost, target="cuda") if there else cost
+    return params, tg.function(inputs, [end, *more], updates=updates, mode=tg.Mode(linker=linker)), values
 
 
 __all__ = ["language_model", "logistic", "lstm", "mlp"]
