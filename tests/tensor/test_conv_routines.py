@@ -231,6 +231,32 @@ def test_f66_taps_outside_of_small_images_are_left_out(rng, dtype):
             assert_near(got, wanted, dtype)
 
 
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_f66_few_padded_places_are_accurate_for_any_shape(rng, dtype, cflags):
+    """Tiles of two, four and eight places, rests of vectors of filters, blocks of channels, more taps than a block.
+
+    Filters lie as they are, channels first as in images' gradients, and backwards.
+    """
+    if cflags and compilers.vector_bytes() != 64:
+        pytest.skip("there is no other length of vectors")
+    x, w = T.tensor4("x", dtype=dtype), T.tensor4("w", dtype=dtype)
+    for k, some in ((3, 3), (5, 3), (15, 1)):
+        how = {**HOW[0], "border": ((k // 2, k // 2),) * 2, "flip": False}
+        with tg.config.change_flags(cflags=cflags):
+            f = tg.function([x, w], conv(x, w, **how, algo="panels"), mode=C)
+        for channels in (24, 32, 47)[:some]:
+            batch, n, filters = (int(rng.choice(c)) for c in ((1, 2, 3, 7), (3, 7, 8, 14), (3, 16, 24, 40, 97)))
+            a = rng.normal(size=(batch, channels, n, n)).astype(dtype)
+            b = rng.normal(size=(filters, channels, k, k)).astype(dtype)
+            first = np.ascontiguousarray(b.transpose(1, 0, 2, 3)).transpose(1, 0, 2, 3)
+            for taps in (b, first, first[:, :, ::-1, ::-1], b[::-1, :, :, ::-1]):
+                exact = conv.bind(**how).meaning(a.astype("d"), taps.astype("d"))
+                for threads in (1, 2):
+                    with tg.config.change_flags(threads=threads):
+                        assert accurate(f(a, taps), exact, channels * k * k)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_f66_shares_of_small_images_are_added_up(rng, dtype):
     """Filters that lie tap after tap, few places: the way of `conv_shares.py`, with infinities beside what is read."""
@@ -238,7 +264,7 @@ def test_f66_shares_of_small_images_are_added_up(rng, dtype):
         ((2, 40, 7, 7), (17, 3, 3), (1, 1), (1, 1), 1), ((3, 33, 5, 18), (20, 2, 5), (1, 4), (1, 1), 1),
         ((1, 170, 4, 35), (9, 5, 1), (2, 0), (1, 1), 1), ((2, 64, 9, 6), (6, 3, 2), (3, 1), (2, 3), 1),
         ((40, 32, 13, 14), (24, 3, 3), (2, 2), (1, 1), 1), ((2, 32, 1, 1), (16, 3, 3), (5, 4), (1, 1), 1),
-        ((2, 80, 6, 7), (8, 3, 3), (1, 0), (1, 1), 2),
+        ((2, 80, 6, 7), (8, 3, 3), (1, 0), (1, 1), 2), ((2, 64, 14, 14), (3, 5, 5), (2, 2), (1, 1), 1),
     ]  # fmt: skip
     for image, (filters, *taps), border, dilation, groups in cases:
         x = (4 * rng.normal(size=image)).astype(dtype)

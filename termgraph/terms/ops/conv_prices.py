@@ -1,7 +1,8 @@
 """What convolutions are expected to cost by each algorithm that has a routine, in multiply-adds of a tile.
 
 Rules choose by it, and users ask for it. The weights were fitted to 74 convolutions, each measured by both algorithms
-with vectors of 32 and of 64 bytes. They are the same for both: what differs is how much of a vector a short row fills.
+with vectors of 32 and of 64 bytes, those of panels to 89 more. They are the same for both: what differs is how much of
+a vector a short row fills.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ KEPT = 1 << 21  # numbers that stay in a large cache
 WINOGRAD = {(3, 3): 16, (5, 5): 49}  # products for 2x2 places
 VECTORS = (32, 64)  # bytes of a vector; where they are not known, the mean of both is taken
 NUMBER = 4  # bytes
-# A panel is used for all filters: with few of them packing it costs as much as the products.
-OF_PACKING = 6.0
+# A product of panels. A panel is used for all filters: with few of them packing it costs as much as the products.
+OF_PANELS, OF_PACKING = 1.2, 6.0
 # Where many taps lie outside of the image, these are left out: such a product, and places for which a filter laid out
-# anew costs as much.
-OF_INSIDE, OF_LAID_OUT, MOST_INSIDE, FEWEST = 1.3, 60.0, 0.95, 4
+# anew costs as much; not where sums of few products are put down.
+OF_INSIDE, OF_LAID_OUT, MOST_INSIDE, FEWEST = 1.15, 20.0, 0.95, 120
 
 
 def fits_winograd(p: dict[str, Any], x: Arg | AnyTerm, w: Const | AnyTerm) -> bool:
@@ -50,8 +51,9 @@ def prices(p: dict[str, Any], image: Sequence[Any], filters: Sequence[Any], resu
     for n in result[2:]:
         places *= n
     f, c = filters[0], filters[1]
-    packed = places * (f + OF_PACKING * p["groups"])
-    out = {"panels": taps * c * min(packed, _without_zeros(p, image, filters, result, places))}
+    packed = OF_PANELS * places * (f + OF_PACKING * p["groups"])
+    inside = _without_zeros(p, image, filters, result, places) if taps * c >= FEWEST else inf
+    out = {"panels": taps * c * min(packed, inside)}
     if _has_winograd(p, filters[2:]):
         rows, columns, products = batch * -(-result[2] // 2), -(-result[3] // 2), WINOGRAD[tuple(filters[2:])]
         brought = rows * _filled(columns, p)  # windows of a row are brought to points by vectors
@@ -78,7 +80,7 @@ def _without_zeros(
         before, _ = padding(p["border"], d, n, k, stride, dilation)
         inside = [0 <= i * stride - before + j * dilation < n for i in range(m) for j in range(k)]
         share *= sum(inside) / max(len(inside), 1)
-    few = result[0] < FEWEST or len(image) != 4 or p["groups"] > 1  # tiles are filled from several images
-    if few or share > MOST_INSIDE:
+    apart = filters[-1] > 1 < p["dilation"][-1]  # columns that are not beside each other
+    if len(image) != 4 or p["groups"] > 1 or apart or share > MOST_INSIDE:
         return inf
-    return _filled(filters[0], p) * (places * share * OF_INSIDE + OF_LAID_OUT)
+    return _filled(filters[0], p) * (places * share * OF_INSIDE + OF_LAID_OUT) + places * OF_PACKING

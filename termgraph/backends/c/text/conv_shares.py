@@ -135,7 +135,7 @@ static TG_CONV void tg_conv_shared_$N(void *context, int64_t begin, int64_t end,
 }
 
 /* How this way would go about a convolution, and what a tap of a channel costs for all filters, in products: measured,
-   a tile takes 1.15 of a panel's time, adding up a vector of shares that of three products, copying a filter that of
+   a tile takes 1.05 of a panel's time, adding up a vector of shares that of three products, copying a filter that of
    12 places. Negative: it is not for this convolution. */
 static TG_CONV double tg_conv_shares_cost_$N(tg_conv_$N *z, tg_shares_$N *a)
 {
@@ -158,7 +158,7 @@ static TG_CONV double tg_conv_shares_cost_$N(tg_conv_$N *z, tg_shares_$N *a)
     a->wide = a->pitch = (a->images * size + LANES - 1) / LANES * LANES;
     if (a->pitch * sizeof *z->y % 1024 == 0) a->pitch += LANES; /* rows do not meet in one set of a cache */
     a->blocks = (q->out[2] + LANES - 1) / LANES;
-    return 1.15 * f * (a->sets * a->wide + 12 + 3.0 * q->n * q->out[1] * a->blocks * LANES / c);
+    return 1.05 * f * (a->sets * a->wide + 12 + 3.0 * q->n * q->out[1] * a->blocks * LANES / c);
 }
 
 /* The convolution this way. Nonzero: no memory. */

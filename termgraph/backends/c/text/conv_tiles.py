@@ -12,6 +12,7 @@ from termgraph._records import NamedTuple
 
 VECTORS = (("#ifdef __AVX512F__", 64, 8), ("#elif defined(__AVX__)", 32, 4), ("#else", 16, 4))  # bytes of one, rows
 WIDTH = 3  # vectors of a tile
+FEW = (2, 4)  # rows of smaller tiles
 
 
 def tiles(size: int, kinds: list[str]) -> str:
@@ -21,12 +22,16 @@ def tiles(size: int, kinds: list[str]) -> str:
         each = " ".join(f"OF(M, {r})" for r in range(rows))
         out += [test, f"#define TG_CONV_ROWS_$N {rows}\n#define TG_CONV_LANES_$N {width // size}"]
         out.append(f"#define TG_ROWS_$N(OF, M) {each}")
-    out += ["#endif", LANES.strip()]
+    out.append("#endif")
+    for few in FEW:
+        out.append(f"#define TG_ROWS{few}_$N(OF, M) {' '.join(f'OF(M, {r})' for r in range(few))}")
+    out.append(LANES.strip())
+    out += [TAP_TILE.strip()] if "taps" in kinds else []
     for kind in kinds:
         out += [TILES[kind](w) for w in range(1, WIDTH + 1)]
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
         out.append(f"static tg_conv_{kind}_tile_$N *const tg_conv_{kind}s_$N[] = {{{names}}};")
-    out += [_tile("direct", WIDTH)] if "strided" in kinds else []
+    out += [_tile("direct", WIDTH), *_few_rows()] if "strided" in kinds else []
     if "taps" in kinds:
         out.append(_transposed(size))
     return "\n".join([*out, WIDE.strip()])
@@ -87,30 +92,15 @@ def _tile(kind: str, w: int) -> str:
     return "\n".join(lines)
 
 
-def _tap_tile(w: int) -> str:
-    """c[taps][w vectors] += x[tap][image, row, place] * b[place][w vectors]; nothing of the image is packed."""
-    lines = [
-        f"static TG_CONV void tg_conv_taps_$N_{w}(const tg_conv_run *q, const $T *x, const int64_t *off, const $T *b, "
-        "$T *c, int64_t ldc)",
-        "{",
-        f"    {_all(w, 'TG_ZERO_$N')} {_all(w, 'TG_ASKED_$N')} TG_ROWS_$N(TG_OF, TG_TAP_$N)",
-        "    const int64_t n = q->n;",
-        "    for (int64_t m = 0, move; m < q->images; m++, b += q->b_image) {",
-        "        for (int64_t y = 0; y < q->rows; y++, b += q->b_row) {",
-        f"            for (int64_t i = 0; i < n; i++, b += {w} * TG_CONV_LANES_$N) {{",
-        f"                {_loads(w)}",
-        f"                {_all(w, 'TG_TAPPED')}",
-        "            }",
-        "            move = q->row;",
-        "            TG_ROWS_$N(TG_OF, TG_NEXT)",
-        "        }",
-        "        move = q->image;",
-        "        TG_ROWS_$N(TG_OF, TG_NEXT)",
-        "    }",
-        f"    {_all(w, 'TG_ADDED_$N')} {_all(w, 'TG_PUT_$N')}",
-        "}",
-    ]
-    return "\n".join(lines)
+def _few_rows() -> list[str]:
+    """Tiles of taps of two, four and all rows."""
+    few = [_tap_tile(w, str(rows)) for rows in FEW for w in range(1, WIDTH + 1)]
+    each = [f"{{{', '.join(f'tg_conv_taps_$N{rows}_{w}' for w in range(1, WIDTH + 1))}}}" for rows in (*FEW, "")]
+    return [*few, f"static tg_conv_taps_tile_$N *const tg_conv_fews_$N[][{WIDTH}] = {{{', '.join(each)}}};"]
+
+
+def _tap_tile(w: int, rows: str = "") -> str:
+    return f"TG_TAP_TILE_$N(tg_conv_taps_$N{rows}_{w}, TG_ROWS{rows}_$N, TG_OF{w}, {w}, {_loads(w)})"
 
 
 def _transposed(size: int) -> str:
@@ -170,6 +160,25 @@ typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T))
 #define TG_ADDED_$N(r, v) c##r##_##v += TG_AT_$N(r, v);
 #define TG_PUT_$N(r, v) TG_AT_$N(r, v) = c##r##_##v;
 #define TG_TAP_$N(r) const $T *x##r = x + off[r];
+"""
+TAP_TILE = r"""
+/* c[taps][vectors] += x[tap][image, row, place] * b[place][vectors]; nothing of the image is packed. */
+#define TG_TAP_TILE_$N(NAME, ROWS, OF, VECTORS, ...) \
+static TG_CONV void NAME(const tg_conv_run *q, const $T *x, const int64_t *off, const $T *b, $T *c, int64_t ldc) \
+{ \
+    ROWS(OF, TG_ZERO_$N) ROWS(OF, TG_ASKED_$N) ROWS(TG_OF, TG_TAP_$N) \
+    const int64_t n = q->n; \
+    for (int64_t m = 0, move; m < q->images; m++, b += q->b_image) { \
+        for (int64_t y = 0; y < q->rows; y++, b += q->b_row) { \
+            for (int64_t i = 0; i < n; i++, b += VECTORS * TG_CONV_LANES_$N) { __VA_ARGS__ ROWS(OF, TG_TAPPED) } \
+            move = q->row; \
+            ROWS(TG_OF, TG_NEXT) \
+        } \
+        move = q->image; \
+        ROWS(TG_OF, TG_NEXT) \
+    } \
+    ROWS(OF, TG_ADDED_$N) ROWS(OF, TG_PUT_$N) \
+}
 """
 TRANSPOSED = """
 static inline void tg_conv_transposed_$N(const $T *from, int64_t step, $T *to, int64_t ld)
