@@ -269,6 +269,27 @@ def test_gradients_of_windows_beside_each_other_go_along_rows(rng, dtype, whole)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_windows_that_move_by_one_go_along_pairs_of_rows(rng, dtype):
+    """Odd and even numbers of rows, cut vectors, as many windows as elements and others; ties, NaN, infinities."""
+    x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
+    for pad in ((1, 1), (0, 1), (1, 2)):
+        how = {"size": (3, 3), "stride": (1, 1), "pad": pad, "ignore_border": True}
+        borrowed = [tg.In(v, borrow=True) for v in (x, y, g)]
+        f = tg.function(borrowed, pool_max_grad(x, y, g, **how), mode=tg.Mode(linker="c"))
+        text = f"tg_pool_max_grad_f{dtype[5:]}_3_1_pairs(" in f.source("c")
+        assert text == (vector_bytes() == 64)
+        for planes, h, w in itertools.product((0, 1, 3), (1, 2, 3, 6, 7), (16, 17, 24, 25, 48, 49, 63, 64, 65)):
+            if h + 2 * pad[0] < 3:
+                continue
+            value = rng.integers(0, 4, (planes, h, w)).astype(dtype)
+            value[-1:, -1, 3], value[:1, 0, -1], value[:, :, 4:8] = np.nan, np.inf, -np.inf
+            most = pool.bind(kind="max", **how).meaning(value)
+            cotangent = rng.integers(1, 99, most.shape).astype(dtype)
+            got = f(*map(before_a_closed_page, (value, most, cotangent)))
+            np.testing.assert_array_equal(got, pool_max_grad.bind(**how).meaning(value, most, cotangent))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nothing_is_read_behind_planes_whose_gradient_is_made_in_vectors(rng, dtype):
     x, y, g = (T.tensor3(name, dtype=dtype) for name in "xyg")
     for k, s, p in ((2, 2, 0), (3, 2, 0), (3, 2, 1), (3, 1, 1), (5, 2, 2), (7, 7, 0)):

@@ -1,14 +1,14 @@
 """C text of the gradients of pooling with vectors of 64 bytes, whose lanes masks choose: strips, small planes.
 
 A strip is as many columns as a vector has lanes. It goes down a plane, and the rows of windows over an element stay in
-registers, so that nothing is stored but the result (maxima: `pooling_columns`, `pooling_apart`). Where as many rows as
-windows move by are one vector, that goes down a plane instead. Where all windows of a plane are one vector, each vector
-of elements picks its own windows from it. Pure text.
+registers, so that nothing is stored but the result (maxima: `pooling_columns`; in the order of memory `pooling_apart`,
+`pooling_pairs`). Where as many rows as windows move by are one vector, that goes down a plane instead. Where all
+windows of a plane are one vector, each vector of elements picks its own windows from it. Pure text.
 """
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import pooling_apart, pooling_columns
+from termgraph.backends.c.text import pooling_apart, pooling_columns, pooling_pairs
 
 SIDE = 3  # windows over an element in each direction, up to which their maxima and cotangents fit the registers
 STRIDES = (1, 2, 4)  # which divide the lanes: windows lie alike over all strips
@@ -29,6 +29,7 @@ def functions(compared: bool, size: int, k: int, s: int) -> str:
     texts = [pooling_columns.strips(size, k, s)] if compared else [STRIPS.strip()]
     small = [*[ROWS.strip()] * (side > 1), SMALL.strip()] if compared and s > 1 else []
     small += [pooling_apart.function(s)] if compared and pooling_apart.fits(k, s) else []
+    small += [pooling_pairs.function()] if compared and pooling_pairs.fits(k, s) else []
     out = "\n".join([MASKED.strip(), *texts, *small, "#endif", "#endif"])
     lines = [f"to{c}[e] = (e + p[2] % $S) / $S + SIDE - 1 - {c};" for c in range(side)]
     pieces = {
@@ -272,6 +273,7 @@ def attempt(compared: bool, size: int, k: int, s: int) -> str:
     small = TRY_ROWS * (k > s) + TRY_SMALL if compared and s > 1 else ""
     apart = pooling_apart.TRY if compared and pooling_apart.fits(k, s) else ""
     apart += pooling_columns.TRY_BESIDE if compared and pooling_columns.beside(size, k, s) else ""
+    apart += pooling_pairs.attempt(size) if compared and pooling_pairs.fits(k, s) else ""
     text = TRY.strip().replace("$SMALL", small).replace("$APART", apart).replace("$GIVEN", ", ".join(given))
     text = text.replace("$SIDE", str((k - 1) // s + 1))
     return text.replace("$DENSE", " && ".join(f"{a}_end > {a}" for a in given))
