@@ -1,6 +1,7 @@
 """Compiled loops with one thread and with two: do they scale, or stay out of the way where that does not pay.
 
-The expressions of elementwise.py, or with `--rows` those of ops.py whose case matches. Calls with one and with two
+The expressions of elementwise.py, with `--rows` those of ops.py whose case matches, or with `--steps` steps of training
+of MLPs 784-N-N-10. Calls with one and with two
 threads alternate in one process, NumPy's of elementwise.py between them, so that all meet the same load. Times are
 medians of the wall clock in us, with the best beside them: a busy machine has no core to spare for a second thread most
 of the time. Run it with two cores or more.
@@ -24,10 +25,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the smallest size only")
     parser.add_argument("--repeats", type=int, default=11, help="rounds, each of calls that take 20 ms or one call")
     parser.add_argument("--rows", metavar="REGEX", help="the rows of ops.py whose case (`dot | large float64`) matches")
+    parser.add_argument("--steps", action="store_true", help="steps of training of MLPs")
     asked = parser.parse_args()
     print(f"# {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; us per call, median (best)")
-    if asked.rows:
-        rows_of_ops(asked.rows, asked.repeats)
+    if asked.rows or asked.steps:
+        steps(asked.repeats) if asked.steps else rows_of_ops(asked.rows, asked.repeats)
         return 0
     print(f"{'case':<20} {'1 thread':>18} {'2 threads':>18} {'numpy':>18}   1/2 median   1/2 best")
     for expr in STREAMS:
@@ -48,12 +50,46 @@ def rows_of_ops(pattern: str, repeats: int) -> None:
     ratios = []
     for case in chosen:
         names = side("termgraph", **case.params).names
-        one, two = alternating([with_threads(1, names["f"]), with_threads(2, names["f"])], names["v"], repeats)
-        ratios.append((statistics.median(one) / statistics.median(two), case.name))
-        columns = " ".join(f"{statistics.median(t):>10.1f} {f'({min(t):.1f})':>9}" for t in (one, two))
-        print(f"{case.name:<44} {columns}   {ratios[-1][0]:>10.2f} {min(one) / min(two):>10.2f}", flush=True)
+        ratios.append((beside(case.name, names["f"], names["v"], repeats), case.name))
     least = ", ".join(f"{name} {ratio:.2f}" for ratio, name in sorted(ratios)[:5])
     print(f"# {len(ratios)} rows, median {statistics.median(r for r, _ in ratios):.2f}; least: {least}")
+
+
+def steps(repeats: int) -> None:
+    """Steps of training of MLPs, of batches and of widths of the hidden layers."""
+    for dtype in ("float32", "float64"):
+        for batch, width in ((64, 500), (64, 2000), (512, 2000)):
+            f, v = step(dtype, batch, width)
+            beside(f"MLP 784-{width}-{width}-10, batch {batch}, {dtype}", f, v, repeats)
+
+
+def step(dtype: str, batch: int, width: int) -> tuple[Callable, list[np.ndarray]]:
+    """A step of gradient descent, and a batch of numbers for it."""
+    import termgraph as tg
+    import termgraph.tensor as T
+
+    rng, sizes = np.random.default_rng(0), (784, width, width, 10)
+    layers = list(zip(sizes, sizes[1:]))
+    weights = [tg.shared((rng.standard_normal(s) / s[0] ** 0.5).astype(dtype)) for s in layers]
+    biases = [tg.shared(np.zeros(n, dtype)) for _, n in layers]
+    x, y = T.tensor("x", dtype=dtype, shape=(None, 784)), T.lvector("y")
+    h = x
+    for w, b in zip(weights[:-1], biases):
+        h = T.nnet.relu(T.dot(h, w) + b)
+    out = T.nnet.log_softmax(T.dot(h, weights[-1]) + biases[-1])
+    cost, params = -out[T.arange(y.shape[0]), y].mean(), [*weights, *biases]
+    updates = [(p, p - np.asarray(1e-4, dtype) * g) for p, g in zip(params, tg.grad(cost, params))]
+    given = [rng.standard_normal((batch, 784)).astype(dtype), rng.integers(0, 10, batch)]
+    return tg.function([x, y], cost, updates=updates), given
+
+
+def beside(name: str, f: Callable, v: list, repeats: int) -> float:
+    """One row: a function with one thread and with two. How many times faster two are, by medians."""
+    one, two = alternating([with_threads(1, f), with_threads(2, f)], v, repeats)
+    ratio = statistics.median(one) / statistics.median(two)
+    columns = " ".join(f"{statistics.median(t):>10.1f} {f'({min(t):.1f})':>10}" for t in (one, two))
+    print(f"{name:<44} {columns}   {ratio:>10.2f} {min(one) / min(two):>10.2f}", flush=True)
+    return ratio
 
 
 def show(name: str, one: list[float], two: list[float], plain: list[float]) -> None:

@@ -1,7 +1,7 @@
 /* What generated code and the run-time glue agree on. This text stands in front of every generated source (see
    docs/dev/c-abi.md); change TG_ABI when anything here changes, it is part of every cache key. */
 #ifndef TG_ABI
-#define TG_ABI 7
+#define TG_ABI 8
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -80,6 +80,9 @@ typedef struct tg_runtime {
     /* Run a kernel; results that take more bytes than `cached` are written past the caches. */
     void (*each_past)(const tg_past *past);
     int64_t cached;
+    /* How many threads a job would have now: one while the team is busy. For work that is better whole than in parts
+       that one thread makes. */
+    int64_t (*idle)(void);
 } tg_runtime;
 
 enum { TG_MAX_PARTS = 256 };

@@ -138,6 +138,14 @@ static int64_t parts(int64_t n, int64_t grain)
     return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
+static int64_t idle(void)
+{
+    const int size = atomic_load(&team.size);
+    if (size == 1 || pthread_mutex_trylock(&team.in_use)) return 1;
+    pthread_mutex_unlock(&team.in_use);
+    return size;
+}
+
 static void wait_until_finished(void)
 {
     for (int64_t until = clock_ns() + SPIN_NS; atomic_load(&team.left) && clock_ns() < until;) relax();
@@ -247,7 +255,7 @@ static int relayout(int64_t *seen, const int64_t *env, const int32_t *places, in
 }
 
 static tg_runtime runtime = {TG_ABI, parallel_for, parts, clock_ns, relayout, NULL, take_cores, give_cores,
-                             {{NULL, NULL, 0}, {NULL, NULL, 0}}, NULL, 3 << 23};
+                             {{NULL, NULL, 0}, {NULL, NULL, 0}}, NULL, 3 << 23, idle};
 
 TG_EXPORT tg_runtime *tg_get_runtime(void);
 TG_EXPORT void tg_set_threads(int64_t count);

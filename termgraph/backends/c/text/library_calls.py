@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import pattern
 from termgraph.backends.c.apart import section
-from termgraph.backends.c.text.dialect import CTYPE
+from termgraph.backends.c.text.dialect import CTYPE, filled
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly
 from termgraph.lower.loops.tree import Call
@@ -23,6 +23,13 @@ MOST = 2**31 - 1
 # Rows, and terms of each sum, from which the product of a matrix and its transpose is half computed, half copied.
 SYMMETRIC, DEEP = 80, 32
 SIDE = 64  # the longest side of a small matrix: small_products.py
+# A large product is dealt out to threads in blocks of rows. A row of the result has the same bits in a block as in the
+# whole where blocks begin at multiples of ROWS and are too large for a library's kernels for small matrices: those of
+# OpenBLAS for AVX, AVX2 and AVX-512 take 2, 4, 8, 12 or 24 rows at a time and add up in one order. In blocks of columns
+# they differ. A block has at least BLOCK multiply-adds, in units of real numbers of 64 bits.
+ROWS, BLOCK, TALL = 24, 1 << 21, 192  # TALL: rows of a block from which a thread gets several
+# The same of a matrix by a vector: numbers of the matrix, in the same units, and rows.
+FEWER_ROWS, PIECE, LONG = 16, 1 << 17, 512
 NUMBER = pattern(r"(?<=, )(?:\d{1,9}|TG_PLAIN|TG_TRANS)(?=[,)])")  # among the arguments of a call
 LETTER = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -147,25 +154,68 @@ def flags(p: Printer, steps: tuple[Poly, ...]) -> tuple[str, str]:
 
 
 def helpers(source: str) -> str:
-    """The wrappers around BLAS that a source uses: they know what to do with empty matrices."""
+    """The wrappers around BLAS that a source uses: they take empty matrices, and deal out large ones."""
     return "\n".join(
-        section(
-            "",
-            template.replace("$TOO_LONG", str(TOO_LONG))
-            .replace("$SYMMETRIC", str(SYMMETRIC))
-            .replace("$DEEP", str(DEEP))
-            .replace("@", letter)
-            .replace("$T", CTYPE[dtype])
-            .replace("$S", "&" if letter in "cz" else ""),
-        )
+        section("", filled(template, {**NUMBERS, **_of(letter)}).replace("@", letter).replace("$T", CTYPE[dtype]))
         for name, template in TEXTS.items()
         for dtype, letter in LETTER.items()
         if f"tg_{name}_{letter}(" in source
     )
 
 
+def _of(letter: str) -> dict[str, str]:
+    """What texts say of a dtype: how it passes numbers, what a multiply-add costs, whether rows of sums may be cut."""
+    cost = {"s": "0.5", "d": "1", "c": "2", "z": "4"}[letter]
+    return {"$SUMS": "0" if letter == "s" else "1", "$COST": cost, "$S": "&" if letter in "cz" else ""}
+
+
+NUMBERS = {
+    "$TOO_LONG": str(TOO_LONG),
+    "$SYMMETRIC": str(SYMMETRIC),
+    "$DEEP": str(DEEP),
+    "$ROWS": str(ROWS),
+    "$BLOCK": str(BLOCK),
+    "$TALL": str(TALL),
+    "$FEWER": str(FEWER_ROWS),
+    "$PIECE": str(PIECE),
+    "$LONG": str(LONG),
+}
+
+
 TEXTS = {
     "gemm": """
+typedef struct {
+    int ta, tb;
+    int64_t m, n, k, lda, ldb, ldc, blocks;
+    $T alpha, beta;
+    const $T *a, *b;
+    $T *c;
+} tg_product_@;
+
+/* Some blocks of rows of a product. The last one has the rows that are left over, too. */
+static void tg_gemm_rows_@(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    const tg_product_@ *const z = context;
+    const int64_t units = z->m / $ROWS, first = units * begin / z->blocks * $ROWS;
+    const int64_t rows = (end < z->blocks ? units * end / z->blocks * $ROWS : z->m) - first;
+    TG_BLAS->@gemm(TG_ROWS, z->ta, z->tb, rows, z->n, z->k, $Sz->alpha, z->a + first * (z->ta == TG_PLAIN ? z->lda : 1),
+                   z->lda, z->b, z->ldb, $Sz->beta, z->c + first * z->ldc, z->ldc);
+}
+
+/* Blocks of a product: one while no other thread is free; otherwise as many for each thread, as few if rows are few:
+   each block copies the second factor into panels. */
+static int64_t tg_gemm_blocks_@(int64_t m, int64_t n, int64_t k)
+{
+    const double most = (double)m * n * k * $COST / $BLOCK;
+    const int64_t units = m / $ROWS;
+    if (most < 2 || units < 2 || n < 2) return 1;
+    const int64_t threads = tg_rt->idle(), tall = m / $TALL;
+    if (threads == 1) return 1;
+    int64_t blocks = tall < threads ? threads : tall < 4 * threads ? tall / threads * threads : 4 * threads;
+    if (blocks > most) blocks = most > threads ? (int64_t)(most / threads) * threads : (int64_t)most;
+    return blocks < units ? blocks : units;
+}
+
 TG_APART __attribute__((noinline)) void
 tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda,
           const $T *b, int64_t ldb, $T *c, int64_t ldc)
@@ -187,10 +237,44 @@ tg_gemm_@(tg_status *st, int ta, int tb, int64_t m, int64_t n, int64_t k, $T alp
                     for (int64_t j = columns; j < columns + 16 && j < i; j++) c[i * ldc + j] = c[j * ldc + i];
         return;
     }
-    TG_BLAS->@gemm(TG_ROWS, ta, tb, m, n, k, $Salpha, a, lda, b, ldb, $Sbeta, c, ldc);
+    tg_product_@ z = {ta, tb, m, n, k, lda, ldb, ldc, tg_gemm_blocks_@(m, n, k), alpha, beta, a, b, c};
+    if (z.blocks > 1) tg_rt->parallel_for(tg_gemm_rows_@, &z, z.blocks, 1);
+    else TG_BLAS->@gemm(TG_ROWS, ta, tb, m, n, k, $Salpha, a, lda, b, ldb, $Sbeta, c, ldc);
 }
 """,
     "gemv": """
+typedef struct {
+    int ta;
+    int64_t m, k, lda, step, blocks;
+    $T alpha, beta;
+    const $T *a, *x;
+    $T *y;
+} tg_by_vector_@;
+
+/* Some blocks of rows of a matrix by a vector. */
+static void tg_gemv_rows_@(void *context, int64_t begin, int64_t end, int64_t part)
+{
+    const tg_by_vector_@ *const z = context;
+    const int64_t units = z->m / $FEWER, first = units * begin / z->blocks * $FEWER;
+    const int64_t rows = (end < z->blocks ? units * end / z->blocks * $FEWER : z->m) - first;
+    const int plain = z->ta == TG_PLAIN;
+    TG_BLAS->@gemv(TG_ROWS, plain ? TG_PLAIN : TG_TRANS, plain ? rows : z->k, plain ? z->k : rows, $Sz->alpha,
+                   z->a + first * (plain ? z->lda : 1), z->lda, z->x, z->step, $Sz->beta, z->y + first, 1);
+}
+
+/* Blocks of it. Of a transposed matrix, which is read by pieces of its rows then, few long ones; one of floats of 32
+   bits is added up in an order that depends on its length, as are very short sums. */
+static int64_t tg_gemv_blocks_@(int ta, int64_t m, int64_t k)
+{
+    const double most = (double)m * k * $COST / $PIECE;
+    const int64_t units = ta == TG_PLAIN ? m / $FEWER : $SUMS * m / $LONG;
+    if (most < 2 || units < 2 || k < $FEWER) return 1;
+    const int64_t threads = tg_rt->idle(), wanted = ta == TG_PLAIN ? 4 * threads : threads;
+    if (threads == 1) return 1;
+    const int64_t blocks = most < wanted ? (int64_t)most : wanted;
+    return blocks < units ? blocks : units;
+}
+
 TG_APART __attribute__((noinline)) void
 tg_gemv_@(tg_status *st, int ta, int64_t m, int64_t k, $T alpha, $T beta, const $T *a, int64_t lda, const $T *x,
           int64_t step, $T *y)
@@ -203,7 +287,9 @@ tg_gemv_@(tg_status *st, int ta, int64_t m, int64_t k, $T alpha, $T beta, const 
     if (k == 0 && beta == 0) for (int64_t i = 0; i < m; i++) y[i] = 0;
     if (m == 0 || k == 0) return;
     if (lda < (ta == TG_PLAIN ? k : m)) lda = ta == TG_PLAIN ? k : m;
-    if (ta == TG_PLAIN) TG_BLAS->@gemv(TG_ROWS, TG_PLAIN, m, k, $Salpha, a, lda, x, step, $Sbeta, y, 1);
+    tg_by_vector_@ z = {ta, m, k, lda, step, tg_gemv_blocks_@(ta, m, k), alpha, beta, a, x, y};
+    if (z.blocks > 1) tg_rt->parallel_for(tg_gemv_rows_@, &z, z.blocks, 1);
+    else if (ta == TG_PLAIN) TG_BLAS->@gemv(TG_ROWS, TG_PLAIN, m, k, $Salpha, a, lda, x, step, $Sbeta, y, 1);
     else TG_BLAS->@gemv(TG_ROWS, TG_TRANS, k, m, $Salpha, a, lda, x, step, $Sbeta, y, 1);
 }
 """,
