@@ -218,7 +218,7 @@ FLAGS = (
     Flag("threads", 0, integer(0),
          "threads of one compiled function; 0 is one per core that the process may use"),
     Flag("blas.threads", 1, integer(0),
-         "threads of one BLAS call; 0 is one per core that the process may use"),
+         "threads of one BLAS call, if it is not a block of a product dealt out to `threads`; 0 is one per core"),
     # the C compiler and its cache
     Flag("cc", "", TEXT,
          "C compiler command; empty is the first found of $CC, gcc, clang and ziglang; none uses no compiler",
