@@ -15,7 +15,7 @@ from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.expand import expand
 from termgraph.lower.push.kernel import scalars
 from termgraph.lower.schedule import streams as streams_module
-from termgraph.lower.schedule.streams import streams
+from termgraph.lower.schedule.streams import foreseen, streams
 from termgraph.lower.storage.policy import Storage
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
@@ -138,6 +138,58 @@ def settled(layers):
     storage = Storage(outputs, Lengths(outputs, False, False, ()))
     storage.settle()
     return storage
+
+
+def begun(inputs, outputs):
+    """Storage whose products are written, and nothing else."""
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    outputs, _ = expand(substitute([o.term for o in outputs], args), ["float32", "float64"])
+    storage = Storage(outputs, Lengths(outputs, False, False, ()))
+    storage.begin()
+    return storage
+
+
+@pytest.mark.parametrize(
+    ("sum_", "loops", "stored"),
+    [
+        (lambda a, b, c, d: a + b + c + d, 3, True),
+        (lambda a, b, c, d: ((a + b) * c + d) * 2, 3, True),
+        (lambda a, b, c, d: a + b, 3, False),
+        (lambda a, b, c, d: a + b, 6, True),
+        (lambda a, b, c, d: a + b[0] + c[0], 6, False),
+        (lambda a, b, c, d: a * 2 + 1, 6, False),
+        (lambda a, b, c, d: T.exp(a + b + c) + d, 3, False),  # the exponential may be stored: two arrays
+        (lambda a, b, c, d: (a + b + c).sum(axis=1, keepdims=True) + d, 3, False),
+    ],
+)
+def test_streams_are_foreseen_by_the_same_criterion(sum_, loops, stored):
+    inputs, outputs = [a, b, c, d], products(sum_(a, b, c, d), loops)
+    assert len(foreseen(begun(inputs, outputs))) == stored
+
+
+def test_of_many_arrays_as_many_are_told_apart_as_matter():
+    """In chains of any length: what is read for a link of it is no larger set."""
+    x = [T.tensor(f"x{k}", dtype="float64", shape=(40, 50)) for k in range(60)]
+    for total in (sum(x[1:], x[0]), sum((y + total for y in x[-1:] for total in [sum(x[1:-1], x[0])]), x[0])):
+        assert len(foreseen(begun(x, products(total, 3)))) == 1
+
+
+def test_a_chain_of_streams_is_foreseen_but_for_its_end():
+    """Sums over rows are not."""
+    late = []
+    for layers in (6, 12):
+        inputs, loss = residual(layers)
+        storage = begun(inputs, [*loss, *tg.grad(loss[0], inputs[1:])])
+        for t in foreseen(storage):
+            storage.keep(t)
+        storage.settle()
+        late.append(sum(t.op.kind == "elementwise" for t in streams(storage)))
+    assert late[0] == late[1] <= 3, late
+
+
+def test_small_streams_are_not_foreseen():
+    p, q, r, s = small
+    assert not foreseen(begun(small, products(p + q + r + s, 6)))
 
 
 def test_users_are_the_loops_that_compute_an_element():

@@ -13,7 +13,8 @@ from termgraph.lower.lengths.index import product
 from termgraph.lower.loops.phases import phases
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.scopes import Scope
-from termgraph.lower.push.kernel import FOLD, LOAD, operands_first
+from termgraph.lower.push.driver import Index
+from termgraph.lower.push.kernel import FOLD, HEAVY, LOAD, operands_first, own_cost
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.terms.term import AnyTerm
@@ -26,10 +27,51 @@ Users = dict[Any, frozenset[tuple[float, Any]]]  # scalar -> the loops that comp
 
 def with_streams(storage: Storage) -> Statements:
     """The statements of a program, with streams stored beside what the storage's own criterion gives."""
+    storage.begin()
+    for t in foreseen(storage):
+        storage.keep(t)
     storage.settle()
     for t in streams(storage):
         storage.keep(t)
     return storage.run()
+
+
+def foreseen(storage: Storage) -> list[Any]:
+    """The streams that the graph shows when products, and what they read, are known to be stored.
+
+    Sums around many layers, mostly: what reads them is then written once, not once more when they are found at the end.
+    By the same criterion; loops and arrays are counted low. The last of a chain are found at the end.
+    """
+    depth: dict[Any, int] = {}  # how many products, loops and routines come before a term
+    for t in storage.order:
+        depth[t] = max([depth.get(a, 0) for a in t.args], default=0) + (t in storage.cuts and storage.is_cut(t))
+    loops: dict[Any, int] = {}  # at which depths it would be computed: one bit each
+    for t in reversed(storage.order):
+        loops[t] = 0
+        for u in storage.work.users.get(t, ()):
+            loops[t] |= loops[u] if _is_light(storage, u) else 1 << depth[u]
+    found: dict[Any, None] = {}
+    arrays: dict[Any, frozenset[Any]] = {}  # what is read for it, at least
+    for t in storage.order:
+        arrays[t] = frozenset((t,))
+        if not _is_light(storage, t):
+            continue
+        shape, read = storage.lengths[t], frozenset[Any]()
+        for x in [arrays[a] for a in t.args if storage.lengths[a] == shape]:
+            if len(read) < MANY:
+                read = read | x if len(x) < MANY else x
+        if any(_is_light(storage, u) and loops[u] == loops[t] for u in storage.work.users.get(t, ())):
+            arrays[t] = read  # that one would be stored
+        elif loops[t].bit_count() * (len(read) - 1) > len(read) + 1 and _is_large(shape):
+            found[t] = None
+    return list(found)
+
+
+def _is_light(storage: Storage, t: AnyTerm) -> bool:
+    """Whether a term is computed wherever it is needed, as far as is known."""
+    if t in storage.cuts or t in storage.targets or t in storage.given:
+        return False
+    return t.op.kind == "elementwise" and bool(t.args) and own_cost(t) < HEAVY
 
 
 def streams(storage: Storage) -> list[Any]:
@@ -101,13 +143,18 @@ def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
     t = found[0]
     if t in storage.cuts or t in storage.targets or t in storage.given or t.op.kind not in ("elementwise", "reduce"):
         return False
-    size = product(storage.lengths[t]).const
+    folded = 1
     if t.op.kind == "reduce":
         folded = _folded(storage, t)
         if s.op.family is not FOLD and folded < SUMMED:
             return False
-        size = None if size is None else size * folded
-    return t.type.ndim > 0 and (size is None or size > FEW)
+    return _is_large(storage.lengths[t], folded)
+
+
+def _is_large(shape: Index, folded: int = 1) -> bool:
+    """Whether an array, each element made of so many, has more than a few elements."""
+    size = product(shape).const
+    return bool(shape) and (size is None or size * folded > FEW)
 
 
 def _folded(storage: Storage, t: AnyTerm) -> int:

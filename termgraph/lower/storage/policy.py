@@ -87,6 +87,7 @@ SHOWN = ("dimshuffle", "reshape", "subtensor", "unbroadcast", "guarded")
 VIEWS = frozenset((*SHOWN, "specify_shape", "diagonal", "windows"))
 # Ops that say where elements are, or pass results on: no storage even where nothing is fused.
 MOVES = frozenset((*SHOWN, "alloc", "shape_i", "make_vector", "nth"))
+FIRST, OTHERS, FOLDS = range(3)  # when the statements of a root are made, see `Storage._turn`
 
 
 class Storage:
@@ -163,10 +164,8 @@ class Storage:
         pushed to it, and what was pushed is kept: only what lies between a newly stored term and the roots above it is
         pushed anew.
         """
-        if self.rounds == 0:
-            for t in self.order:
-                if t in self.cuts or t in self.targets:
-                    self.work.add(t)
+        if not self.made:
+            self.begin()
         while self.work.waiting or self.rounds == 0:
             self._work_off()
             self.rounds += 1
@@ -177,6 +176,13 @@ class Storage:
             assert not again, f"stored already: {again[0]!r:.200}"
             for t in new:
                 self.keep(t)
+
+    def begin(self) -> None:
+        """Write products, loops and routines: all that they read is known to be stored then."""
+        for t in self.order:
+            if t in self.cuts or t in self.targets:
+                self.work.add(t)
+        self._work_off(FIRST)
 
     def keep(self, t: Any) -> None:
         """Give a term storage, from now on; the elements of a constant lie somewhere as it is."""
@@ -222,8 +228,8 @@ class Storage:
             return elementwise and is_long_in_every_row(self.scalars, value, around)
         return False
 
-    def _work_off(self) -> None:
-        while (t := self.work.pop()) is not None:
+    def _work_off(self, last: int = FOLDS) -> None:
+        while (t := self.work.pop(last)) is not None:
             self.dropped.clear()
             self._write(t)
             while self.late:  # while the statement was made, more was pushed through what is stored now
@@ -291,7 +297,7 @@ class Storage:
         Folds come last: what they are made of is mostly found to be stored where it is needed in every row.
         """
         name = t.op.family.name
-        return 0 if name in CUTS or name in self.lengths.calls else 2 if t.op.kind == "reduce" else 1
+        return FIRST if name in CUTS or name in self.lengths.calls else FOLDS if t.op.kind == "reduce" else OTHERS
 
     def is_computed(self, a: AnyTerm) -> bool:
         """Whether no view can show an operand: it is made element by element, and not stored."""

@@ -41,9 +41,9 @@ class Worklist:
             self.waiting.add(t)
             heappush(self.heap, (self.turn(t), -self.position[t]))
 
-    def pop(self) -> Any:
-        """The next one, or None."""
-        if not self.heap:
+    def pop(self, last: int) -> Any:
+        """The next one whose turn is not after the `last`, or None."""
+        if not self.heap or self.heap[0][0] > last:
             return None
         t = self.order[-heappop(self.heap)[1]]
         self.waiting.remove(t)
