@@ -20,7 +20,7 @@ from termgraph.tensor.trace import placed
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.convolution import FORWARD, INPUTS, WEIGHTS
 from termgraph.terms.term import AnyTerm, Const, mk
-from termgraph.terms.traverse import subterms
+from termgraph.terms.traverse import children_first
 
 _timing: Any = lazy("termgraph.compile.conv_timing")
 _compilers: Any = lazy("termgraph.backends.c.build.compilers")
@@ -51,7 +51,7 @@ def convolutions(value: Rewritten) -> Rewritten:
 
     And into filters that they have one tap.
     """
-    if not value.options.rewrites or not any(t.op.kind == "conv" for t in subterms(value.roots) if t.args):
+    if not value.options.rewrites or not any(t.op.kind == "conv" for t in children_first(value.roots) if t.args):
         return value
     return replace(value, roots=tuple(rebuild_moved(value.roots, lambda t, args: _chosen(value, t, args))))
 

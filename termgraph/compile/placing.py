@@ -8,13 +8,13 @@ from termgraph.compile.values import Placed, Rewritten
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.term import AnyTerm, mk
-from termgraph.terms.traverse import rebuild, subterms
+from termgraph.terms.traverse import children_first, rebuild
 
 
 def place(value: Rewritten) -> Placed:
     """The program that the mode's backend starts from."""
     roots = inline_calls(value.roots)
-    if value.options.backend != "cuda" and any(t.op.family is to_device for t in subterms(roots)):
+    if value.options.backend != "cuda" and any(t.op.family is to_device for t in children_first(roots)):
         roots = rebuild(roots, _without_device)
     return Placed.of(value.captured.args, roots)
 

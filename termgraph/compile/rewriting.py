@@ -22,7 +22,7 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.call import call, inline_calls
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import AnyTerm, Arg, mk
-from termgraph.terms.traverse import children_first, subterms
+from termgraph.terms.traverse import children_first
 
 _chunks: Any = lazy("termgraph.loops.chunks")
 _passes: Any = lazy("termgraph.loops.passes")
@@ -86,7 +86,7 @@ def bodies(value: Rewritten) -> Rewritten:
             op = memory.bodies.get(op) or _rewritten_body(op, value, traces)
         return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
 
-    if not value.options.rewrites or not any(t.op.family in WITH_BODY for t in subterms(value.roots)):
+    if not value.options.rewrites or not any(t.op.family in WITH_BODY for t in children_first(value.roots)):
         return value
     roots = rebuild_moved(value.roots, change)
     return replace(value, roots=tuple(roots), traces=tuple(traces))
@@ -137,7 +137,7 @@ def loops(value: Rewritten) -> Rewritten:
     """Simplify loops as a whole, by the rules and the graph passes with the tag `scan`; then what that brought out."""
     for _ in range(2):
         value = _scan_rules(value)
-        looping = value.options.rewrites and any(t.op.family is loop for t in subterms(value.roots))
+        looping = value.options.rewrites and any(t.op.family is loop for t in children_first(value.roots))
         rules = rules_of(value.options, "scan") if looping else None
         if rules is None or not rules.passes:
             break

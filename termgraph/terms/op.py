@@ -175,9 +175,11 @@ class Op:
             unknown = params.keys() - family.defaults.keys()
             raise TypeError(f"{family.name} has no parameter {sorted(unknown)}; it has {sorted(family.defaults)}")
         full = {**self.params, **params} if self.params else params
-        if not full:
-            return family
-        values = tuple([full[k] for k in family.defaults])
+        return family.bound(tuple([full[k] for k in family.defaults])) if full else family
+
+    def bound(self, values: tuple[Any, ...]) -> Op:
+        """The same by the values of all parameters, in the order of their names in the table of ops."""
+        family = self.family
         in_kernels = family.kind == "kernel"  # where are neither rules nor logic variables, nor numbers of two types
         key = (values, None if in_kernels else _types_of(values))
         table = family._bound
@@ -188,13 +190,14 @@ class Op:
         try:
             found: Op | None = table.get(key)
         except TypeError:
-            raise TypeError(f"parameters of {family.name} must be hashable, got {full}") from None
+            shown = dict(zip(family.defaults, values, strict=True))
+            raise TypeError(f"parameters of {family.name} must be hashable, got {shown}") from None
         if found is None:
             free: frozenset[Var] = frozenset()
             if not in_kernels:
                 free, values = _open_parameters(values)
                 if free and values != key[0]:
-                    return self.bind(**dict(zip(family.defaults, values, strict=True)))
+                    return family.bound(values)
             found = family.__copy__()
             found.lvars = free
             alike = in_kernels and family.arity == 0  # as operands they differ in type only

@@ -1,14 +1,18 @@
 """The shape of loop trees: row chains are one loop, views cost nothing, equal work is done once."""
 
+from dataclasses import MISSING, fields
+
 import numpy as np
 import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.generate import generate
+from termgraph.lower.lengths.index import Var, poly
 from termgraph.lower.loops.tree import Columns, Kernel, Let, Loop, Reduce, Tiles, loops_of, walk
 from termgraph.lower.lowering import lower
-from termgraph.lower.push.kernel import FOLD, LOAD
+from termgraph.lower.push.kernel import FOLD, LOAD, Buf
+from termgraph.lower.storage.policy import Store
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import indexing as ix
 from termgraph.terms.ops import linalg as la
@@ -278,3 +282,11 @@ def test_a_fixed_index_beside_an_array_of_indices(rng):
     native, python = (tg.function([x, j], list(taken), mode=tg.Mode(linker=k)) for k in ("auto", "py"))
     for got, want in zip(native(*values), python(*values)):
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_statement_inside_its_loop_is_the_same_but_for_the_loop():
+    i, j = Var(0, poly(3)), Var(1, poly(4))
+    b = Buf("b", "float64", (poly(3), poly(4)), "temp")
+    x = Store(b, b.offset([poly(i), poly(j)]), Const(1.0), [i, j], "add", 2, frozenset((i,)), frozenset((j,)), True)
+    assert not any(getattr(x, f.name) == f.default for f in fields(x) if f.default is not MISSING)  # all are told
+    assert vars(x.inside()) == vars(x) | {"vars": [j]}

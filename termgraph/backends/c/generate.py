@@ -31,7 +31,7 @@ from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
-from termgraph.lower.lengths.index import Poly, Sym, maximum, poly, product
+from termgraph.lower.lengths.index import Poly, Sym, maximum, plus, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Node, Repeat
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
@@ -261,7 +261,9 @@ class _Writer:
         aliased |= {b for pairs in (self.finished, self.over) for pair in pairs.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = kernels.finish(self.run_text(kernels))
-        plan = self.plan_text()
+        others = [n for n in self.nodes if n not in kernels.costs]
+        costs = [n.node.var.extent * kernels.costs[n] for n in self.nodes if n in kernels.costs]
+        plan = self.plan_text(functools.reduce(plus, costs, work(others)))
         size = self.signature.buf_size + len(self.places) + len(self.inner)
         packing = self.packing()
         clock = (timers.TEXT + timers.STEPS).strip() if self.timed else ""
@@ -283,14 +285,14 @@ class _Writer:
         # z * conj(z) shall have no imaginary part: products of complex numbers stay apart from sums.
         joined = MULTIPLY_ADD if self.multiply_add and "_Complex" not in source else APART
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())
-        of_loops = loop_flags.of(source, self.nodes, self.quick, kernels.own_functions > 0)
+        of_loops = loop_flags.of(source, [*others, *kernels.unlike], self.quick, kernels.own_functions > 0)
         flags = (*FLAGS, *joined, *wide, *of_loops)
         program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program
 
-    def plan_text(self) -> str:
-        """tg_plan: check lengths, say how large everything is."""
+    def plan_text(self, costs: Poly) -> str:
+        """tg_plan: check lengths, say how large everything is and what a call costs."""
         p = Printer(self.d, [])
         p.named = {}
         lines: list[str] = []
@@ -310,7 +312,7 @@ class _Writer:
         ends = [[self.bytes_of(b) + self.offsets.get(b, 0) for b in room] for room in self.rooms]
         sizes = [functools.reduce(maximum, room) for room in ends]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
-        lines.append(f"    env[{s.work_env}] = ({p.poly(work(self.nodes))}) / 3;")
+        lines.append(f"    env[{s.work_env}] = ({p.poly(costs)}) / 3;")
         head = [f"    {self.value_text(x)};" for x in self.values]
         head += [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms if x.name not in self.values]
         head += [f"    const int64_t {name} = {text};" for name, text in p.named.values()]

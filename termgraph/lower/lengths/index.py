@@ -273,11 +273,10 @@ def has_division(p: Poly) -> bool:
         if x in seen:
             continue
         seen.add(x)
-        for a in x.atoms():
-            if isinstance(a, Apply):
-                if a.fn in ("floordiv", "mod") and a.fv:
-                    return True
-                todo.extend(a.args)
+        for a in [a for m, _ in x.terms for a in m if a.__class__ is Apply]:
+            if a.fn in ("floordiv", "mod") and a.fv:
+                return True
+            todo.extend(a.args)
     return False
 
 

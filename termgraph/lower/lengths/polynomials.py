@@ -137,18 +137,18 @@ _INTEGERS: dict[int, Poly] = {}
 class Poly:
     """A polynomial in normal form. Interned: `is` means equal. Supports + - * with polynomials, atoms and integers.
 
-    One that is no number remembers its sums, by the other summand, and its multiples, by the factor, while it lives.
+    One that is no number remembers its sums, by the other summand, its multiples, by the factor, and what its atoms
+    are multiplied by, while it lives.
     """
 
-    __slots__ = ("__weakref__", "_h", "const", "fv", "key", "nonneg", "results", "terms", "values")
+    __slots__ = ("__weakref__", "const", "fv", "key", "nonneg", "results", "terms", "values")
     terms: tuple[tuple[Monomial, int], ...]
     const: int | None  # the integer this is, or None
     fv: frozenset[Var]
     key: str
     values: tuple[Any, ...]  # the kernel terms whose values it uses, also inside opaque atoms
-    results: dict[Poly | int, Poly]
+    results: dict[Poly | Atom | int, Poly]
     nonneg: bool | None  # whether it is known to be never negative, wherever it is evaluated; None until somebody asks
-    _h: int
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Poly:
         rows = [row for row in _joined(terms).items() if row[1]]
@@ -163,8 +163,12 @@ class Poly:
         self.const = 0 if not rows else rows[0][1] if len(rows) == 1 and not rows[0][0] else None
         self.fv = _union(a.fv for m, _ in rows for a in m)
         self.values = tuple(dict.fromkeys(t for m, _ in rows for a in m for t in _values_in(a)))
-        self._h = stable_hash("poly", key)
         return _POLYS.setdefault(key, self)
+
+    @property
+    def _h(self) -> int:
+        """For the hash of what has it as a parameter; few of these are asked for theirs."""
+        return stable_hash("poly", self.key)
 
     def atoms(self) -> list[Atom]:
         """The atoms of all monomials, each once."""
@@ -172,13 +176,18 @@ class Poly:
 
     def coefficient(self, atom: Atom) -> Poly:
         """What multiplies the atom where it occurs once."""
-        out: dict[Monomial, int] = {}
-        for m, c in self.terms:
-            if m.count(atom) == 1:
-                rest = list(m)
-                rest.remove(atom)
-                out[tuple(rest)] = c
-        return Poly(out)
+        found = self.results.get(atom)
+        if found is None:
+            out: dict[Monomial, int] = {}
+            for m, c in self.terms:
+                if m.count(atom) == 1:
+                    rest = list(m)
+                    rest.remove(atom)
+                    out[tuple(rest)] = c
+            found = Poly(out)
+            if out:  # else another one's atoms would be kept as long as this one
+                self.results[atom] = found
+        return found
 
     def without(self, atoms: Iterable[Atom]) -> Poly:
         """The part in which none of the atoms occurs."""
@@ -186,7 +195,7 @@ class Poly:
         return Poly({m: c for m, c in self.terms if not drop & set(m)})
 
     def __add__(self, other: Any) -> Poly:
-        return plus(self, poly(other))
+        return plus(self, other if other.__class__ is Poly else poly(other))
 
     def __radd__(self, other: object) -> Poly:
         return plus(poly(other), self)
@@ -198,7 +207,7 @@ class Poly:
         return poly(other) - self
 
     def __mul__(self, other: Any) -> Poly:
-        return times(self, poly(other))
+        return times(self, other if other.__class__ is Poly else poly(other))
 
     def __rmul__(self, other: int) -> Poly:
         return times(poly(other), self)
@@ -293,7 +302,7 @@ def product(xs: Iterable[Any]) -> Poly:
     """The product of many; 1 if there are none."""
     out = ONE
     for x in xs:
-        out = out * poly(x)
+        out = times(out, x if x.__class__ is Poly else poly(x))
     return out
 
 

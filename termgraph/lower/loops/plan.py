@@ -6,7 +6,7 @@ One small planner works at every depth. A term is computed in the loop of its de
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from termgraph._records import record
@@ -345,7 +345,7 @@ class Planner:
 
     def inner_statements(self, group: Group, kept: dict[Any, RowBuffer], number: int) -> list[Any]:
         out: list[Any] = [Acc(f) for f in group.folds]
-        out += [replace(x, vars=x.vars[1:]) for x in group.stores]
+        out += [x.inside() for x in group.stores]
         out += [Store(k.buf, k.offset, t, []) for t, k in kept.items() if k.first == number]
         return out
 

@@ -48,27 +48,36 @@ class Buf:
     C-contiguous.
     """
 
-    __slots__ = ("__weakref__", "_h", "dtype", "kind", "name", "shape", "strides")
+    __slots__ = ("__weakref__", "dtype", "kind", "name", "shape", "strides")
     _table: weakref.WeakValueDictionary[tuple[Any, ...], Buf] = weakref.WeakValueDictionary()
     name: str
     dtype: str
     shape: tuple[Poly, ...]
     kind: str
     strides: tuple[Poly, ...] | None
-    _h: int
 
     def __new__(
         cls, name: str, dtype: str, shape: tuple[Poly, ...], kind: str, strides: tuple[Poly, ...] | None = None
     ) -> Buf:
-        layout = None if strides is None else tuple([s.key for s in strides])
-        key = (name, dtype, tuple([s.key for s in shape]), kind, layout)
+        key = cls._key(name, dtype, shape, kind, strides)
         found = cls._table.get(key)
         if found is None:
             found = object.__new__(cls)
             found.name, found.dtype, found.shape, found.kind, found.strides = name, dtype, tuple(shape), kind, strides
-            found._h = stable_hash(*key)
             found = cls._table.setdefault(key, found)
         return found
+
+    @staticmethod
+    def _key(
+        name: str, dtype: str, shape: Iterable[Poly], kind: str, strides: Iterable[Poly] | None
+    ) -> tuple[Any, ...]:
+        layout = None if strides is None else tuple([s.key for s in strides])
+        return name, dtype, tuple([s.key for s in shape]), kind, layout
+
+    @property
+    def _h(self) -> int:
+        """For the hash of what has it as a parameter; few of these are asked for theirs."""
+        return stable_hash(*self._key(self.name, self.dtype, self.shape, self.kind, self.strides))
 
     def offset(self, index: Iterable[Poly]) -> Poly:
         """Position of an element, in elements."""
@@ -172,9 +181,10 @@ class Scalars:
 
     def _note_index(self, t: AnyTerm, *index: Poly) -> AnyTerm:
         if t not in self.fv:
-            self.fv[t] = _union(p.fv for p in index)
-            self.deps[t] = _union(self.index_needs(p) for p in index)
-            if any(has_division(p) for p in index) or any(v in self.divides for p in index for v in values(p)):
+            self.fv[t] = index[0].fv if len(index) == 1 else _union(p.fv for p in index)
+            below = [v for p in index for v in p.values]
+            self.deps[t] = _union([self.needs(v) for v in below])
+            if any(map(has_division, index)) or not self.divides.isdisjoint(below):
                 self.divides.add(t)
         return t
 
@@ -191,7 +201,7 @@ class Scalars:
         """The element of a buffer."""
         t = self.loads.get((buf, offset))
         if t is None:
-            t = self.loads[buf, offset] = self._note_index(mk(LOAD.bind(buf=buf, offset=offset), ()), offset)
+            t = self.loads[buf, offset] = self._note_index(mk(LOAD.bound((buf, offset)), ()), offset)
             if buf.kind not in ("input", "const"):
                 self.deps[t] = self.deps[t] | {buf}
         return t
@@ -317,8 +327,8 @@ def scalars(roots: Iterable[Any], stop: Callable[..., Any] | None = None) -> lis
     return list(seen)
 
 
-def operands_first(roots: Iterable[Any]) -> list[Any]:
-    """Every scalar term below the roots, what it is computed from first."""
+def operands_first(roots: Iterable[Any], stop: Callable[..., Any] | None = None) -> list[Any]:
+    """Every scalar term below the roots, what it is computed from first; `stop(t)` keeps from going below t."""
     seen: set[Any] = set()
     out: list[Any] = []
     stack = list(roots)
@@ -328,7 +338,7 @@ def operands_first(roots: Iterable[Any]) -> list[Any]:
             out.append(stack.pop())
         elif t not in seen:
             seen.add(t)
-            below = kids(t)
+            below = kids(t) if stop is None or not stop(t) else ()
             if below:
                 stack.append(t)
                 stack.append(None)

@@ -306,10 +306,10 @@ def _buf(t: AnyTerm) -> Any:
 def _with_value(s: Scalars, root: AnyTerm, w: Store) -> AnyTerm:
     """The term with the value of w in place of loads of it."""
     new: dict[Any, AnyTerm] = {}
-    for t in operands_first([root]):
+    for t in operands_first([root], lambda t: w.buf not in s.needs(t)):
         if _buf(t) is w.buf:
             new[t] = w.value
-        elif not t.args or all(new[a] is a for a in t.args):
+        elif not t.args or w.buf not in s.needs(t) or all(new[a] is a for a in t.args):
             new[t] = t
         else:
             new[t] = _remade(s, t, tuple([new[a] for a in t.args]))

@@ -42,6 +42,7 @@ def foreseen(storage: Storage) -> list[Any]:
     Sums around many layers, mostly: what reads them is then written once, not once more when they are found at the end.
     By the same criterion; loops and arrays are counted low. The last of a chain are found at the end.
     """
+    light = {t for t in storage.order if _is_light(storage, t)}
     depth: dict[Any, int] = {}  # how many products, loops and routines come before a term
     for t in storage.order:
         depth[t] = max([depth.get(a, 0) for a in t.args], default=0) + (t in storage.cuts and storage.is_cut(t))
@@ -49,18 +50,18 @@ def foreseen(storage: Storage) -> list[Any]:
     for t in reversed(storage.order):
         loops[t] = 0
         for u in storage.work.users.get(t, ()):
-            loops[t] |= loops[u] if _is_light(storage, u) else 1 << depth[u]
+            loops[t] |= loops[u] if u in light else 1 << depth[u]
     found: dict[Any, None] = {}
     arrays: dict[Any, frozenset[Any]] = {}  # what is read for it, at least
     for t in storage.order:
         arrays[t] = frozenset((t,))
-        if not _is_light(storage, t):
+        if t not in light:
             continue
         shape, read = storage.lengths[t], frozenset[Any]()
         for x in [arrays[a] for a in t.args if storage.lengths[a] == shape]:
             if len(read) < MANY:
                 read = read | x if len(x) < MANY else x
-        if any(_is_light(storage, u) and loops[u] == loops[t] for u in storage.work.users.get(t, ())):
+        if any(u in light and loops[u] == loops[t] for u in storage.work.users.get(t, ())):
             arrays[t] = read  # that one would be stored
         elif loops[t].bit_count() * (len(read) - 1) > len(read) + 1 and _is_large(shape):
             found[t] = None

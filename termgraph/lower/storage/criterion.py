@@ -35,7 +35,8 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if t.op.family is PICK:
             picks.append(t)
             _folds_in_arms(push, t, cuts, new)
-        _of_every_row(push, t, cuts, new)
+        if len(s.free(t)) > 1:
+            _of_every_row(push, t, cuts, new)
         if not is_work(s, t) or t not in origin:
             continue
         source, index = origin[t]
@@ -71,7 +72,7 @@ def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, 
     """Operands that are the same in every row, and together take long: roots and quotients of a row of numbers."""
     s, origin = push.scalars, push.origin
     around = s.free(t)
-    if len(around) < 2 or holes(around):
+    if holes(around):
         return  # an operand of something larger that is the same
     todo = [a for a in kids(t) if s.free(a) is not around and holes(s.free(a))]
     while todo:

@@ -49,6 +49,11 @@ class Store:
     apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
     kept: bool = False  # it is read much later, by statements that do not compute it again
 
+    def inside(self) -> Store:
+        """The statement in its outermost loop."""
+        b, at, value, vars = self.buf, self.offset, self.value, self.vars[1:]
+        return Store(b, at, value, vars, self.mode, self.rank, self.ordered, self.apart, self.kept)
+
 
 @record
 class Statements:

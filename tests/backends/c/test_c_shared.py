@@ -7,9 +7,13 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c import generate
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.backends.c.text import kernels, ranges
+from termgraph.backends.c.text import kernels, ranges, values_outside
 from termgraph.backends.c.text.shared_kernels import Entry, general
+from termgraph.lower.schedule.cost import work
+from termgraph.terms.term import Arg
+from termgraph.terms.traverse import substitute
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 LINKER = "auto"
@@ -386,3 +390,37 @@ def test_a_mistake_in_what_may_be_shared_is_found(mistake, monkeypatch):
     except Exception:  # some texts do not even compile
         return
     assert not all(np.allclose(got, want, rtol=1e-5) for got, want in zip(found, wanted))
+
+
+def written(inputs, outputs):
+    """The program, made anew whatever the cache holds."""
+    args = {v.term: Arg(k, v.term.type) for k, v in enumerate(inputs)}
+    outputs = tg.rewrite(outputs, "+canonicalize")
+    return generate.generate(list(args.values()), substitute([o.term for o in outputs], args))
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_kernels_are_looked_through_for_numbers_only_where_there_are_some(numbers, monkeypatch):
+    seen, look = [], values_outside.references
+    monkeypatch.setattr(values_outside, "references", lambda n: seen.append(n) or look(n))
+    inputs, (_, *gradients), values = mlp(6)
+    outputs = [gradients[0] / gradients[1].sum() if numbers else gradients[0], *gradients]
+    written(inputs, outputs)
+    assert bool(seen) == numbers
+    first, g0, g1, *_ = compiled(inputs, outputs)(*values)
+    np.testing.assert_allclose(first, g0 / g1.sum() if numbers else g0, rtol=1e-5)
+
+
+def test_what_a_call_costs_is_the_sum_over_all_kernels(monkeypatch):
+    """Of equal ones an iteration is counted once; the same number as counting them all."""
+    made, real = [], generate._Writer.plan_text
+
+    def noted(self, costs):
+        made.append((costs, work(self.nodes)))
+        return real(self, costs)
+
+    monkeypatch.setattr(generate._Writer, "plan_text", noted)
+    x = T.dmatrix("x")
+    for inputs, outputs, *_ in (mlp(6), mlp(6, symbolic=True), ([x], [T.cumsum(T.exp(x - x.max()), axis=0).sum()])):
+        written(inputs, outputs)
+    assert len(made) == 3 and all(a is b for a, b in made)

@@ -29,8 +29,9 @@ from termgraph.backends.c.text.ranges import (
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, settled
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
+from termgraph.backends.c.text.values_outside import makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
-from termgraph.backends.cstyle import Printer, index_references, references
+from termgraph.backends.cstyle import Printer
 from termgraph.backends.same_loops import shape_of
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, values
 from termgraph.lower.loops.tree import (
@@ -93,6 +94,8 @@ class KernelWriter:
         self.routines = self.quiet = False  # whether there are any; whether new values are written: nothing may fail
         self.timed_parts: list[Any] = []
         self.kernels: dict[str, Kernel] = {}  # what each function of the text was written from
+        self.costs: dict[Kernel, Poly] = {}  # what an iteration of each costs
+        self.unlike: list[Kernel] = []  # the first of each shape
         self.equal = Shared()
         self.printed: dict[Any, Printed] = {}  # shapes of kernels -> what was made of the first of each
         self.chosen: dict[str, int] = {}  # shapes of functions -> how many functions of `float32` they use
@@ -114,8 +117,8 @@ class KernelWriter:
         first: int | None = None  # of the steps that no line makes yet
         p = self.printer([n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
-        shared = self.shared_values = self.shared(nodes)
-        once = p.used_once(nodes) - shared
+        shared = self.shared_values = used_in_kernels(nodes)
+        once = p.used_once(nodes) - shared if makes_values(nodes) else set()
         for n in nodes:
             if table and self.step(n, p):
                 first = len(self.equal.steps) - 1 if first is None else first
@@ -153,7 +156,7 @@ class KernelWriter:
         """Make a kernel, a product or a routine a step of the table; False if it needs more than buffers."""
         if not self.is_simple(n):
             return False
-        q = self.printer([n], p.outside)
+        q = self.printer([] if isinstance(n, Kernel) else [n], p.outside)  # a kernel has a printer of its own
         q.aliased = self.aliased
         name = f"kernel{self.count}"
         cost = ZERO
@@ -192,11 +195,6 @@ class KernelWriter:
             places = [at for x in (*n.reads, *n.results) for at in (x.base, *x.batch, *x.core)]
             return not any(map(values, [*n.batch, *n.sizes.values(), *places]))
         return False
-
-    def shared(self, nodes: Sequence[Node]) -> set[Any]:
-        """Values that kernels use: those computed outside of them go through the context."""
-        kernels = [k for n in nodes for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
-        return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
 
     def after(self, n: Node, p: Printer, shared: set[Any]) -> None:
         """Check an index at once; put a value into the context."""
@@ -314,8 +312,10 @@ class KernelWriter:
             slots = {old.name: str(self.slots[b]) for old, b in zip(before.bufs, like.bufs) if b in self.slots}
             self.equal.again(name, before.name, slots, len(self.functions))
             self.functions.append("")
+            self.costs[n] = before.cost
             return before.cost
-        cost = per_iteration(n.node)
+        cost = self.costs[n] = per_iteration(n.node)
+        self.unlike.append(n)
         self.kernel(n, name, outside)
         if like is not None and name in self.equal.written:
             self.printed[like.key] = Printed(name, like.bufs, cost)

@@ -37,7 +37,7 @@ SIDE_BY_SIDE = "_lane[u + h]"  # where `Printer.add_up` adds them up
 
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
-    """The flags; `own_functions` are those of `float32`."""
+    """The flags, by the statements, of equal ones the first; `own_functions` are those of `float32`."""
     chosen_twice = any(f in source for f in TWICE_CHOSEN) or all(f in source for f in BOUNDS)
     kept = (*(UNTHREADED if chosen_twice else ()), *(UNMOVED if any(f in source for f in CALLED) else ()))
     if quick:

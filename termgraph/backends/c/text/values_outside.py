@@ -1,0 +1,28 @@
+"""Numbers that tg_run makes and kernels use, which go through their context.
+
+Most programs have none: then no kernel is looked at. May import lowering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from termgraph.backends.cstyle import index_references, references
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine, walk
+
+
+def makes_values(nodes: Sequence[Node]) -> bool:
+    """Whether a statement may make a number, not elements of arrays."""
+    return any(
+        n.node.__class__ is Reduce if n.__class__ is Kernel else not isinstance(n, (Call, Compound, Quiet))
+        for n in nodes
+    )
+
+
+def used_in_kernels(nodes: Sequence[Node]) -> set[Any]:
+    """The values that kernels use, of which those that statements beside them make go through the context."""
+    if not makes_values(nodes):
+        return set()
+    kernels = [k for n in nodes for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
+    return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
