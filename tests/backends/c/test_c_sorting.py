@@ -89,6 +89,19 @@ def test_rows_and_columns_are_sorted_as_numpy_does(rng, dtype, cflags):
             np.testing.assert_array_equal(places, np.argsort(v, axis=1, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_long_columns_are_copied_some_at_a_time(rng, dtype):
+    """Whole vectors of them, with some left over, of matrices and of each matrix of several."""
+    x, z = T.matrix("x", dtype=dtype), T.tensor3("z", dtype=dtype)
+    f = tg.function([x, z], [T.sort(x, axis=0), T.sort(x[::-1], axis=0), T.sort(z, axis=1), T.sort(x[:, ::2], axis=0)])
+    assert not f.why_not_native()
+    for n, m in ((65, 16), (100, 70), (129, 33), (300, 8), (1025, 130)):
+        v = np.ascontiguousarray(rng.permuted(np.resize(hard(rng, dtype, n), (m, n)), axis=0).T)
+        w = np.stack([v, v[::-1]])
+        for got, wanted in zip(f(v, w), (v, v, w, v[:, ::2]), strict=True):
+            np.testing.assert_array_equal(got, np.sort(wanted, axis=wanted.ndim - 2))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_sort_moves_bits(rng, dtype):
     """Zeros keep their signs and NaN what they hold but for theirs; nothing is written behind the array."""

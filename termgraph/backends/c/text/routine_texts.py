@@ -144,6 +144,27 @@ static int tg_sort_$N(int native, int kind, const void *source, void *target, in
     return 0;
 }
 """,
+    "tg_sort_across": """
+/* Sort `count` lines that lie side by side, some of them at a time, which are copied together. Zero: not done. */
+static int tg_sort_across_$N(int native, int kind, const void *source, void *target, int64_t count, int64_t n,
+                             int64_t apart, int64_t step, int64_t out_apart, int64_t out_step)
+{
+    enum { LINES = 64 / sizeof($T) };
+    const $T *x = source;
+    $T *out = target, *const rows = apart == 1 && out_apart == 1 && count >= LINES ? malloc((n + LINES) * 64) : NULL;
+    if (!rows) return 0;
+    for (int64_t first = 0; first < count; first += LINES, x += LINES, out += LINES) {
+        const int64_t lines = count - first < LINES ? count - first : LINES, room = n + LINES;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t u = 0; u < lines; u++) rows[u * room + i] = x[i * step + u];
+        for (int64_t u = 0; u < lines; u++) tg_sort_$N(native, kind, rows + u * room, rows + u * room, n, 1, 1);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t u = 0; u < lines; u++) out[i * out_step + u] = rows[u * room + i];
+    }
+    free(rows);
+    return 1;
+}
+""",
     "tg_sort_network": sorting_networks.TEXT,
     "tg_order_statistics": order_statistics.TEXT,
     "tg_sort_key": """

@@ -240,7 +240,8 @@ def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     each = f"for (int64_t line = 0; line < {x.count}; line++)"
     if dtype.kind in "iuf" and a.buf.dtype not in HALVES:
         given = f"{begin}, {end}, {x.count}, {x.size('n')}, {x.apart(a)}, {steps[0]}, {x.apart(out)}, {steps[1]}"
-        each = f"if (!tg_sort_network_{SHORT[a.buf.dtype]}({given})) {each}"
+        across = f"tg_sort_across_{8 * dtype.itemsize}({x.natives[0]}, {_KINDS.get(dtype.kind, 0)}, {given})"
+        each = f"if (!tg_sort_network_{SHORT[a.buf.dtype]}({given}) && !{across}) {each}"
     lines = [f"{place} + line * ({x.apart(p)})" for place, p in ((begin, a), (end, out))]
     with x.p.block(each):
         x.p.add(f"if ({one.format(*lines)}) {x.no_memory()}")
