@@ -228,26 +228,22 @@ static inline int64_t tg_conv_taps_inside_$N(const tg_conv_shape *q, int d)
     return sum;
 }
 
-/* What packing a place costs, in products: a panel's, or what this way does for it. */
-static inline double tg_conv_packing_$N(void)
-{
-    return sizeof(tg_lanes_$N) < 64 ? 16 : 7;
-}
-
-/* What a tap of a channel costs as panels, for all filters, in products. Packing a filter, where vectors are long,
-   costs that of 120 places; reading it where it lies, a tenth of the products. Places fill whole vectors. */
+/* What a tap of a channel costs as panels, for all filters, in products. Packing a place costs 7 or 16 of them, a
+   filter, where vectors are long, what 120 places cost; reading it where it lies, a tenth of the products. Places fill
+   whole vectors. */
 static inline double tg_conv_panels_cost_$N(const tg_conv_$N *z)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, PACKED = sizeof(tg_lanes_$N) < 64 ? 60 : 120 };
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, LONG = sizeof(tg_lanes_$N) == 64 };
+    enum { PLACE = LONG ? 7 : 16, PACKED = LONG ? 120 : 60 };
     const int64_t f = z->q.f / z->q.groups, high = (f + ROWS - 1) / ROWS * ROWS;
-    const double panels = (z->q.n * z->places + LANES - 1) / LANES * LANES * (high + tg_conv_packing_$N());
+    const double panels = (z->q.n * z->places + LANES - 1) / LANES * LANES * (high + PLACE);
     return tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
 }
 
 /* The convolution this way, where what is left out and not packed outweighs that filters are laid out anew: measured,
-   a tile takes 1.08 of a panel's time, laying out a filter that of 12 places, or of 20 where vectors are short. Sums
-   are put down after each block of channels, whose taps must not be few. `other`: the cost of another way.
-   Negative: not this way; 1: no memory. */
+   a tile takes 1.08 of a panel's time, laying out a filter that of 12 places, or of 20 where vectors are short, an
+   element of the image that of 70 products. Sums are put down after each block of channels, whose taps must not be few.
+   `other`: the cost of another way. Negative: not this way; 1: no memory. */
 static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z, double other)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, SHORT = 120, SOME = 200, PART = 512 };
@@ -272,7 +268,7 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z, double other)
     }
     const int64_t wide = (f + LANES - 1) / LANES * LANES, wholes = (wide / LANES + 2) / 3;
     const double laid_out = sizeof(tg_lanes_$N) < 64 ? 20 : 12;
-    if ((1.08 * rows / taps + laid_out) * wide + q->n * z->places * tg_conv_packing_$N() > other)
+    if ((1.08 * rows / taps + laid_out) * wide + q->n * z->places * 70.0 / taps > other)
         return free(a->places), free(a->row), -1;
     const int64_t jobs = tg_rt->parts(1 << 20, 1) / wholes; /* for all threads */
     const int64_t parts = (q->n * z->places + PART - 1) / PART; /* whose sums stay in a cache */
