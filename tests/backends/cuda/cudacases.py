@@ -128,6 +128,7 @@ def window_cases(rng):
     ys = [T.signal.pool_2d(x, (3, 3), mode=mode, **how) for mode in ("max", "average_exc_pad")]
     return {
         "pooling": ([x], [*ys, *[tg.grad(T.sqr(y).sum(), x) for y in ys]], [xs]),
+        "pooling of no rows": ([h], [T.signal.pool_2d(h, (2, 2), True, (1, 1), (1, 1))], [hs[:, :0]]),
         "convolutions": ([x, w], [moved, *tg.grad(T.sqr(moved).sum(), [x, w])], [np.round(xs * 2), np.round(ws * 2)]),
         "convolutions of half": ([h, v], [T.nnet.conv1d(h, v, border_mode="half", algo="panels")], [hs, vs]),
         "batch norm": ([z, s], [normal, *tg.grad(T.sqr(normal * z).sum(), [z, s])], [zs, ss]),

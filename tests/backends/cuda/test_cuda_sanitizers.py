@@ -27,7 +27,7 @@ def run(case, mode, bug="none"):
 
 @pytest.mark.parametrize("mode", ["address", "undefined", "thread"])
 def test_nothing_is_found_in_generated_kernels(mode):
-    status, output = run("rows for a block, products", mode)
+    status, output = run("rows for a block, products, pooling of no rows", mode)
     assert status == 0, output[-3000:]
 
 

@@ -265,6 +265,10 @@ FEW_FORWARD = rf"""{_HEAD}
         $STARTS
         const tg_int b0 = t0 * s0 - p0, b1 = t1 * s1 - p1, b2 = t2 * s2 - p2;
         $C sum = $FIRST, found[k0][k1][k2];
+        if (n0 <= 0 || n1 <= 0 || n2 <= 0) {{ /* of an image without elements none can be read */
+            y[t] = $WRITE(sum);
+            continue;
+        }}
 #pragma unroll
         for (int w0 = 0; w0 < k0; w0++)
 #pragma unroll
