@@ -1,5 +1,7 @@
 """Convolutions and their gradients on the emulated GPU: the numbers of the NumPy meaning, and no matrix of windows."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from backends.cuda.cudacases import no_emulation
@@ -10,6 +12,7 @@ import termgraph.tensor as T
 from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_not
+from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 from termgraph.backends.cuda.run import cudnn
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.function.cuda import CudaFunction
@@ -175,6 +178,57 @@ def test_other_ways_are_chosen_by_name(gpu, rng):
     z, v = T.ztensor4("z"), T.ztensor4("v")
     f = tg.function([z, v], T.nnet.conv2d(z, v))
     assert "conv_gemm.forward" in {r.rule for r in f.trace}
+
+
+class Full:
+    """A device with so many bytes left."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def allocate(self, size, purpose):
+        if size > self.left:
+            raise OutOfDeviceMemory(purpose)
+        self.left -= size
+        return 4096 + size
+
+
+class Offering(cudnn.Cudnn):
+    """cuDNN that recommends algorithms by the room they want."""
+
+    def __init__(self, left, sizes, most=1 << 30):
+        self.device, self.sizes, self.rooms, self.most, self.handle = Full(left), sizes, [], most, 0
+
+    def call(self, name, *args):
+        if "Algorithm_v7" in name:
+            ctypes.c_int.from_address(args[-2]).value = len(self.sizes)
+            for k, size in enumerate(self.sizes):
+                found = cudnn.Performance.from_address(args[-1] + k * ctypes.sizeof(cudnn.Performance))
+                found.algo, found.memory, found.determinism, found.math = k, size, cudnn.DETERMINISTIC, cudnn.ROUNDED
+        elif "WorkspaceSize" in name:
+            ctypes.c_size_t.from_address(args[-1]).value = self.sizes[args[-2]]
+
+
+def algorithm(dnn):
+    plan = dnn.chosen("conv_panels", {"x": 1, "w": 2, "y": 3}, 4, cudnn.EXACT)
+    return None if plan is None else plan.algorithm
+
+
+def test_a_workspace_that_is_not_to_be_had():
+    """Then cuDNN computes by an algorithm that wants less, or our kernels do; nothing fails."""
+    big, small = 40 << 20, 3 << 20
+    assert algorithm(Offering(1 << 30, [big, small])) == 0
+    assert algorithm(Offering(8 << 20, [big, small])) == 1
+    assert algorithm(Offering(1 << 20, [big, small])) is None
+    dnn = Offering(50 << 20, [small])
+    assert algorithm(dnn) == 0
+    dnn.sizes = [small + 1]
+    dnn.device.left = 2 * small - 1  # not enough for twice the last one
+    assert algorithm(dnn) == 0 and [size for _, size in dnn.rooms] == [small, small + 1]
+    dnn = Offering(1 << 30, [small], most=4 << 20)
+    assert algorithm(dnn) == 0
+    dnn.sizes = [small + 1]
+    assert algorithm(dnn) == 0 and dnn.rooms[-1][1] == 4 << 20  # no more than an algorithm may keep
 
 
 @emulated

@@ -13,14 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from termgraph.backends.cuda.driver.base import CudaError
+from termgraph.backends.cuda.driver.base import CudaError, OutOfDeviceMemory
 
 LIBRARY = "libcudnn.so.9"
 INSTALL = "pip install nvidia-cudnn-cu13 installs it"
-WORKSPACE = (
-    1 << 30,
-    16,
-)  # the most bytes that an algorithm may keep, and the share of the device's memory: the less counts
+WORKSPACE = 1 << 30, 16  # the most bytes that an algorithm may keep, and the share of the memory: the less counts
+FIRST_ROOM = 1 << 20  # bytes; later ones are twice as large as the last
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 9}  # cudnnDataType_t
 EXACT, TENSOR_CORES, ROUNDED = 3, 1, 0  # cudnnMathType_t: FMA only, tensor cores, and those for TF32
 DETERMINISTIC = 1
@@ -99,9 +97,7 @@ class Cudnn:
         self.library, self.device = found, device
         self.handle = self.made("cudnnCreate")
         self.call("cudnnSetStream", self.handle, int(device.driver.stream))
-        self.rooms: list[
-            tuple[int, int]
-        ] = []  # workspaces and their sizes, each twice the last: recordings hold the old ones
+        self.rooms: list[tuple[int, int]] = []  # workspaces and their sizes; recordings hold the old ones
         self.most = min(WORKSPACE[0], int(device.driver.memory()[1]) // WORKSPACE[1])
         self.plans: dict[tuple, Plan | None] = {}
         self.calls = 0
@@ -210,19 +206,27 @@ class Cudnn:
                 )
             except NotSupported:
                 continue
-            if size.value <= self.most:
-                return Plan(dict(arrays), what, x.algo, size.value, self.room(size.value))
+            room = self.room(size.value) if size.value <= self.most else None
+            if room is not None:
+                return Plan(dict(arrays), what, x.algo, size.value, room)
         return None
 
-    def room(self, size: int) -> int:
-        """A workspace of at least this size, one for all calls: the stream runs one after the other.
+    def room(self, size: int) -> int | None:
+        """A workspace of at least this size, one for all calls: the stream runs one after the other. None if it is not to
+        be had: then an algorithm that wants less is taken.
 
         It is asked for while a problem is planned, which is before anything is recorded.
         """
-        if not self.rooms or self.rooms[-1][1] < size:
-            size = max(size, 2 * self.rooms[-1][1] if self.rooms else 1 << 20)
-            self.rooms.append((self.device.allocate(size, "the workspace of cuDNN"), size))
-        return self.rooms[-1][0]
+        if self.rooms and size <= self.rooms[-1][1]:
+            return self.rooms[-1][0]
+        twice = 2 * self.rooms[-1][1] if self.rooms else FIRST_ROOM
+        for wanted in dict.fromkeys((max(size, min(twice, self.most)), size)):
+            try:
+                self.rooms.append((self.device.allocate(wanted, "the workspace of cuDNN"), wanted))
+                return self.rooms[-1][0]
+            except OutOfDeviceMemory:
+                continue
+        return None
 
 
 class Plan:
