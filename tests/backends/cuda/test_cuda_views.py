@@ -1,5 +1,8 @@
 """Arrays on the device that are not C-contiguous: kernels read them where they are."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from backends.cuda.cudacases import cases, no_emulation, program
@@ -10,6 +13,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from emucuda.driver import emulation
 from termgraph.backends.cuda.generate import generate
+from termgraph.backends.cuda.run import device_array
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import HALVES
@@ -120,3 +124,21 @@ def test_loops_over_views(gpu):
     xs = np.arange(30.0).reshape(3, 10)
     for a, b in zip(f(DeviceArray.of(xs).T), g(xs.T)):
         np.testing.assert_array_equal(a, b)
+
+
+def test_results_that_are_held_are_not_taken_again_however_python_counts(gpu, monkeypatch):
+    """From Python 3.14 on an argument that is a local variable counts no reference."""
+    counted = sys.getrefcount
+
+    def fewer(v):
+        return counted(v) - 3
+
+    for v in [np.empty(0)]:
+        monkeypatch.setattr(device_array, "HELD", fewer(v), raising=False)
+    monkeypatch.setattr(device_array, "sys", SimpleNamespace(getrefcount=fewer, is_finalizing=sys.is_finalizing))
+    x = T.dvector("x")
+    f = tg.function([x], tg.Out(x * 2, target="cuda"))
+    held = [f(np.full(3, k)) for k in (1.0, 2.0, 3.0)]
+    assert [np.asarray(r)[0] for r in held] == [2, 4, 6]
+    held.clear()
+    assert len({f(np.full(3, k)).address for k in (1.0, 2.0, 3.0)}) == 1  # what nobody holds is taken

@@ -13,6 +13,7 @@ import numpy as np
 from termgraph.backends.cuda.run.context import Device, current, helpers, numbered
 from termgraph.backends.cuda.run.dlpack import capsule, imported
 from termgraph.terms.dtypes import BFLOAT16_TYPESTR, numpy_dtype
+from termgraph.vm.aliasing import HELD
 
 DEFAULT_STREAM = 1  # the one that libraries work in unless told otherwise; ours does not wait for it by itself
 
@@ -227,7 +228,7 @@ class Spare:
         """An array with any content; without a name it is not taken again."""
         kept = self.arrays.get(name, ())
         for found in kept:
-            free = sys.getrefcount(found) <= 3  # `kept`, `found` and the argument have it
+            free = sys.getrefcount(found) <= HELD  # `kept`, `found` and what Python itself has meanwhile
             if free and found.shape == shape and found.dtype == dtype:
                 if found.lent:  # whoever borrowed it has let go of it, but may still be reading
                     with self.device.lock:
