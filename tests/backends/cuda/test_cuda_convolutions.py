@@ -10,9 +10,9 @@ from helpers import wide_of_half
 import termgraph as tg
 import termgraph.tensor as T
 from emucuda.driver import emulation
+from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 from termgraph.backends.cuda.generate import generate
 from termgraph.backends.cuda.placement import why_not
-from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 from termgraph.backends.cuda.run import cudnn
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.function.cuda import CudaFunction

@@ -212,10 +212,10 @@ class Cudnn:
         return None
 
     def room(self, size: int) -> int | None:
-        """A workspace of at least this size, one for all calls: the stream runs one after the other. None if it is not to
-        be had: then an algorithm that wants less is taken.
+        """A workspace of at least this size, one for all calls: the stream runs one after the other.
 
-        It is asked for while a problem is planned, which is before anything is recorded.
+        It is asked for while a problem is planned, which is before anything is recorded. None if it is not to be had:
+        then an algorithm that wants less is taken.
         """
         if self.rooms and size <= self.rooms[-1][1]:
             return self.rooms[-1][0]
