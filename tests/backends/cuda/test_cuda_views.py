@@ -59,7 +59,7 @@ def test_views_are_those_of_numpy(gpu, key):
             there[wrong]
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if n not in ("empty",)])
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("empty", "pooling of no rows")])
 def test_cases_on_views(name):
     inputs, outputs, values = CASES[name]
     want = tg.function(inputs, outputs, mode=tg.Mode(linker="py"))(*values)
