@@ -118,6 +118,40 @@ def test_a_sort_moves_bits(rng, dtype):
     np.testing.assert_array_equal(got, np.sort(v))
 
 
+def hostile(n, lanes):
+    """Numbers whose order makes each pivot of `vector_sort` one of the least that are left: as often as it bears that.
+
+    Its samples are drawn as in its text: what has no value yet when it is drawn becomes the next least number.
+    """
+    values, left, random, least, work = np.full(n, np.inf), np.arange(n), 0x9E3779B97F4A7C15, 0, 0
+    while work <= 100 * n:
+        sample = []
+        for _ in range(4 * lanes):
+            random = (random * 6364136223846793005 + 1442695040888963407) % 2**64
+            sample.append(left[(random >> 32) * len(left) >> 32])
+            if values[sample[-1]] == np.inf:
+                values[sample[-1]], least = least, least + 1
+        pivot = np.sort(values[sample])[2 * lanes]
+        work, left = work + len(left), left[values[left] >= pivot]
+    assert least < n - 1000
+    return values, np.isinf(values)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64"])
+def test_an_order_that_makes_all_pivots_bad_is_sorted_by_other_means(rng, dtype):
+    """Elements that are alike stay in their order; signs of numbers are what they were."""
+    n = 25_000
+    values, rest = hostile(n, 64 // np.dtype(dtype).itemsize)
+    values[rest] = rng.integers(n, n + 50, rest.sum())
+    if dtype[0] == "f":
+        values[rest & (rng.random(n) < 0.1)] = np.nan
+    x = T.vector("x", dtype=dtype)
+    v = (values - (n if dtype[0] in "if" else 0)).astype(dtype)
+    ordered, places = tg.function([x], [T.sort(x), T.argsort(x)])(v)
+    np.testing.assert_array_equal(ordered, np.sort(v))
+    np.testing.assert_array_equal(places, np.argsort(v, kind="stable"))
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_numbers_are_sorted_by_numpys_function(rng, dtype):
     x = T.vector("x", dtype=dtype)
