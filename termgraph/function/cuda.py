@@ -174,7 +174,10 @@ class CudaFunction(MachineFunction):
             return super()._run(values)
 
     def _fresh(self, results: list[Any], values: list[Any]) -> bool:
-        """Whether all results are arrays on a device with memory of their own, which is no argument's either."""
+        """Whether all results are arrays on a device with memory of their own, which is no argument's either; or all
+        new arrays of the host."""
+        if results and results[0].__class__ is np.ndarray:
+            return super()._fresh(results, values)
         taken = {v.address for v in values if v.__class__ is DeviceArray}
         for r in results:
             if r.__class__ is not DeviceArray or r.keeps is not None or r.address in taken:
