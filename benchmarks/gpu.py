@@ -35,8 +35,9 @@ Case = tuple[str, dict[str, Callable[[], Any]]]  # what, and a call by contender
 
 
 def function(inputs: list, out: Any) -> Any:
-    """A function whose results stay on the device."""
-    return tg.function(inputs, tg.Out(out, target="cuda"), mode=tg.Mode(linker="cuda"))
+    """A function whose results, one or several, stay on the device."""
+    ends = [tg.Out(o, target="cuda") for o in out] if isinstance(out, list) else tg.Out(out, target="cuda")
+    return tg.function(inputs, ends, mode=tg.Mode(linker="cuda"))
 
 
 def plain(what: str, peer: str, inputs: list, out: Any, values: list[np.ndarray]) -> Case:
@@ -100,10 +101,7 @@ def convolution_cases(small: bool) -> Iterator[Case]:
             yield plain(name, "convolution", [x, w], y, values)
             if dtype == "float32":
                 grads = tg.grad(T.sqr(y).sum(), [x, w])
-                outs = [tg.Out(g, target="cuda") for g in grads]
-                f, there = tg.function([x, w], outs, mode=tg.Mode(linker="cuda")), [DeviceArray.of(v) for v in values]
-                peers = gpu_peers.calls("convolution_gradients", values)
-                yield f"{name}: both gradients", {"termgraph": lambda f=f, there=there: f(*there), **peers}
+                yield plain(f"{name}: both gradients", "convolution_gradients", [x, w], grads, values)
     x = T.tensor("x", dtype="float32", shape=(batch, 64, 112, 112) if not small else (1, 2, 12, 12))
     y = T.signal.pool_2d(x, (3, 3), stride=(2, 2), pad=(1, 1), ignore_border=True)
     values = [rng.standard_normal(x.type.shape).astype("float32")]

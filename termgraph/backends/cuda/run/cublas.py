@@ -67,9 +67,7 @@ class Cublas:
         """Queue a product that finishes its elements itself; False if it does not, or the library cannot."""
         if not (p["bias"] or p["act"]) or min(p["sizes"]) == 0 or max(p["sizes"]) >= LIMIT:
             return False
-        if (
-            p["dtype"] == "float64"
-        ):  # cuBLASLt takes twice the time of the plain product, a kernel for the rest next to none
+        if p["dtype"] == "float64":  # cuBLASLt takes twice the time of the product, a kernel for the rest next to none
             return False
         (m, n, k), lt = p["sizes"], self.lt()
         left, right = _flags(p["a"][2], m, k), _flags(p["b"][2], k, n)
