@@ -192,7 +192,7 @@ suite = Suite("convnets", cases, doc=__doc__)
 
 # ---------------------------------------------------------------------- the libraries
 @suite.side("torch")
-def torch_side(who: str, net: str, what: str, by: int) -> Statement:
+def torch_side(who: str, net: str, what: str, by: int, where: str = "cpu") -> Statement:
     import torch
     import torch.nn.functional as F
 
@@ -206,8 +206,8 @@ def torch_side(who: str, net: str, what: str, by: int) -> Statement:
         norm = staticmethod(lambda x, g, b, f: F.batch_norm(x, None, None, g, b, training=True))
 
     images, labels, start, layers = data(net, by)
-    x, y = torch_arrays(images, labels)
-    w = [torch.from_numpy(v).requires_grad_(what != "forward") for v in start]
+    x, y = (v.to(where) for v in torch_arrays(images, labels))
+    w = [torch.from_numpy(v).to(where).requires_grad_(what != "forward") for v in start]
 
     def forward() -> Any:
         with torch.no_grad():
@@ -270,7 +270,7 @@ def jax_side(who: str, net: str, what: str, by: int) -> Statement:
 
 
 @suite.side("termgraph")
-def termgraph_side(who: str, net: str, what: str, by: int) -> Statement:
+def termgraph_side(who: str, net: str, what: str, by: int, where: str = "cpu") -> Statement:
     import termgraph as tg
     import termgraph.tensor as T
 
@@ -294,11 +294,14 @@ def termgraph_side(who: str, net: str, what: str, by: int) -> Statement:
     x, y = T.tensor("x", dtype="float32", shape=images.shape), T.tensor("y", dtype="int64", shape=labels.shape)
     shared = [tg.shared(v, borrow=True) for v in start]
     out = run(Termgraph, layers, x, iter([T.specify_shape(s, v.shape) for s, v in zip(shared, start)]))
+    mode = None if where == "cpu" else tg.Mode(linker=where)
+    end = (lambda v: v) if where == "cpu" else lambda v: tg.Out(v, target=where)
     if what == "forward":
-        f = tg.function([x], out.sum())
+        f = tg.function([x], end(out.sum()), mode=mode)
         return Statement("f(x)", f=f, x=images)
     loss = -T.log_softmax(out, axis=1)[T.arange(BATCH), y].mean()
-    f = tg.function([x, y], loss, updates=[(v, v - RATE * g) for v, g in zip(shared, tg.grad(loss, shared))])
+    updates = [(v, v - RATE * g) for v, g in zip(shared, tg.grad(loss, shared))]
+    f = tg.function([x, y], end(loss), updates=updates, mode=mode)
     return Statement("f(x, y)", f=f, x=images, y=labels)
 
 

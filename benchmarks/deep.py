@@ -55,8 +55,8 @@ def measured(made: Callable[[], Callable], text: Callable[[Any], str] | None = N
     return {"seconds": ready, "sample": sample(np.asarray(loss)), "also": also}
 
 
-@suite.side("termgraph")
-def termgraph_side(who: str, name: str) -> dict:
+def termgraph_operations() -> Operations:
+    """Spelled in termgraph."""
     import termgraph as tg
     import termgraph.tensor as T
 
@@ -64,14 +64,21 @@ def termgraph_side(who: str, name: str) -> dict:
         begin = [T.as_tensor(v) for v in start]
         return tg.scan(step, sequences=x, outputs_info=begin, non_sequences=list(consts))[0][0]
 
-    ops = Operations(
+    return Operations(
         T, lambda x: T.maximum(x, 0),
         lambda x, w, s, p: T.nnet.conv2d(x, w, border_mode=(p, p), subsample=(s, s), filter_flip=False),
         lambda x, n, s, p: T.signal.pool_2d(x, (n, n), ignore_border=True, stride=(s, s), pad=(p, p)),
         lambda x, axes, keep: x.mean(axis=axes, keepdims=keep), lambda x: T.softmax(x, axis=-1), scan,
         lambda xs, axis: T.concatenate(xs, axis=axis), lambda x: T.repeat(T.repeat(x, 2, axis=2), 2, axis=3),
     )  # fmt: skip
-    model, source = models()[name], []
+
+
+@suite.side("termgraph")
+def termgraph_side(who: str, name: str) -> dict:
+    import termgraph as tg
+    import termgraph.tensor as T
+
+    ops, model, source = termgraph_operations(), models()[name], []
 
     def made() -> Callable:
         x, net = T.tensor("x", dtype="float32", shape=model.shape), Net(ops, tg.shared)
@@ -83,8 +90,8 @@ def termgraph_side(who: str, name: str) -> dict:
     return measured(made, lambda _: source[0].source("c"))
 
 
-@suite.side("jax")
-def jax_side(who: str, name: str) -> dict:
+def jax_operations() -> Operations:
+    """Spelled in JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -99,13 +106,20 @@ def jax_side(who: str, name: str) -> dict:
         pad = ((0, 0), (0, 0), (p, p), (p, p))
         return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, n, n), (1, 1, s, s), pad)
 
-    ops = Operations(
+    return Operations(
         jnp, lambda x: jnp.maximum(x, 0), lambda x, w, s, p: jax.lax.conv(x, w, (s, s), "SAME")
         if s == 1 else jax.lax.conv_general_dilated(x, w, (s, s), [(p, p), (p, p)]),
         pool, lambda x, axes, keep: x.mean(axis=axes, keepdims=keep), lambda x: jax.nn.softmax(x, axis=-1), scan,
         lambda xs, axis: jnp.concatenate(xs, axis=axis), lambda x: jnp.repeat(jnp.repeat(x, 2, axis=2), 2, axis=3),
     )  # fmt: skip
-    model = models()[name]
+
+
+@suite.side("jax")
+def jax_side(who: str, name: str) -> dict:
+    import jax
+    import jax.numpy as jnp
+
+    ops, model = jax_operations(), models()[name]
 
     def made() -> Callable:
         weights: list[np.ndarray] = []
@@ -122,8 +136,8 @@ def jax_side(who: str, name: str) -> dict:
     return measured(made)
 
 
-@suite.side("torch")
-def torch_side(who: str, name: str) -> dict:
+def torch_operations() -> Operations:
+    """Spelled in PyTorch."""
     import torch
 
     nn = torch.nn.functional
@@ -138,22 +152,33 @@ def torch_side(who: str, name: str) -> dict:
     def convolved(x: Any, w: Any, s: int, p: int) -> Any:
         return nn.conv2d(x, w, stride=s, padding=p)
 
-    class Views(torch.Tensor):
-        """transpose() takes all axes, as in NumPy."""
-
-        def transpose(self, *axes: int) -> Any:
-            return self.permute(*axes)
-
-    ops = Operations(
+    return Operations(
         torch, torch.relu, convolved, lambda x, n, s, p: nn.max_pool2d(x, n, s, p),
         lambda x, axes, keep: x.mean(dim=axes, keepdim=keep), lambda x: torch.softmax(x, dim=-1), scan,
         lambda xs, axis: torch.cat(xs, dim=axis), lambda x: x.repeat_interleave(2, 2).repeat_interleave(2, 3),
     )  # fmt: skip
-    model = models()[name]
+
+
+def torch_views(x: Any) -> Any:
+    """A tensor whose transpose() takes all axes, as in NumPy."""
+    import torch
+
+    class Views(torch.Tensor):
+        def transpose(self, *axes: int) -> Any:
+            return self.permute(*axes)
+
+    return x.as_subclass(Views)
+
+
+@suite.side("torch")
+def torch_side(who: str, name: str) -> dict:
+    import torch
+
+    ops, model = torch_operations(), models()[name]
 
     def made() -> Callable:
         torch.set_grad_enabled(True)
-        x = torch.from_numpy(data(model)).as_subclass(Views)
+        x = torch_views(torch.from_numpy(data(model)))
         own = lambda v: torch.from_numpy(np.asarray(v)).requires_grad_(True)  # noqa: E731
         net = Net(ops, own)
         model.build(net, x, **model.sizes)

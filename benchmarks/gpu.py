@@ -23,6 +23,7 @@ import numpy as np
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take three quarters of the memory
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import gpu_nets
 import gpu_peers
 
 import termgraph as tg
@@ -127,7 +128,13 @@ def model_cases(small: bool) -> Iterator[Case]:
     yield "LSTM 128 units, 100 steps, batch 64", {"termgraph": lambda: f(*there), **peers}
 
 
-GROUPS = {"memory": memory_cases, "products": product_cases, "convolutions": convolution_cases, "models": model_cases}
+GROUPS = {
+    "memory": memory_cases,
+    "products": product_cases,
+    "convolutions": convolution_cases,
+    "models": model_cases,
+    "nets": gpu_nets.net_cases,
+}
 
 
 def measure(calls: dict[str, Callable[[], Any]], rounds: int, room: float) -> dict[str, float]:

@@ -240,6 +240,11 @@ def _jax_step(cost: Callable, params: list[np.ndarray], values: list[np.ndarray]
         c, gradients = jax.value_and_grad(cost)(weights, *there)
         return c, [w - RATE * g for w, g in zip(weights, gradients)]
 
+    return updating(moved, params, values)
+
+
+def updating(moved: Callable, params: list[np.ndarray], values: list[np.ndarray]) -> Call:
+    """A call of JAX's `moved(weights, *values)`, which gives the cost and the weights of the next call."""
     state = [[jax.device_put(p) for p in params]]
     there = [jax.device_put(v) for v in values]
 
