@@ -282,6 +282,38 @@ def test_f66_shares_of_small_images_are_added_up(rng, dtype):
                 assert_near(np.where(inside, got, 0).astype(dtype), np.where(inside, wanted, 0), dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_f66_shares_of_elements_that_are_apart_are_added_up(rng, dtype):
+    """Images' gradients of filters that move by two: shares again, with infinities beside what is read."""
+    cases = [  # the image, filters and taps, border, stride, dilation, groups
+        ((2, 16, 14, 14), (64, 3, 3), ((1, 1), (1, 1)), (2, 2), (1, 1), 1),
+        ((3, 17, 9, 35), (40, 4, 5), ((2, 0), (0, 3)), (2, 2), (1, 1), 1),
+        ((1, 3, 21, 64), (64, 5, 4), ((4, 9), (9, 2)), (2, 2), (1, 1), 1),
+        ((2, 9, 10, 7), (33, 2, 2), ((0, 1), (3, 0)), (2, 1), (1, 2), 1),
+        ((2, 8, 6, 19), (70, 3, 1), ((3, 1), (0, 0)), (1, 2), (2, 1), 1),
+        ((40, 6, 12, 13), (64, 3, 3), ((1, 0), (2, 1)), (2, 2), (1, 1), 2),
+        ((2, 5, 2, 40), (32, 1, 3), ((0, 0), (30, 40)), (2, 2), (1, 1), 1),
+        ((0, 8, 6, 6), (40, 3, 3), ((1, 1), (1, 1)), (2, 2), (1, 1), 1),
+    ]  # fmt: skip
+    for image, (filters, *taps), border, stride, dilation, groups in cases:
+        how = {"stride": stride, "border": border, "dilation": dilation, "groups": groups, "algo": "panels"}
+        places = [
+            (n + sum(b) - (k - 1) * e - 1) // s + 1 for n, b, k, e, s in zip(image[2:], border, taps, dilation, stride)
+        ]
+        g = (4 * rng.normal(size=(image[0], filters, *places))).astype(dtype)
+        if dtype != "int32" and g.size:
+            g[0, -1, -1, -1], g[-1, 0, 0, 0] = np.inf, np.nan
+        w = (4 * rng.normal(size=(filters, image[1] // groups, *taps))).astype(dtype)
+        v, u = T.tensor("v", dtype=dtype, shape=(None,) * 4), T.tensor("u", dtype=dtype, shape=w.shape)
+        ways = [conv_grad_inputs(u, v, *image[2:], **how, flip=flip) for flip in (False, True)]
+        for a in (g, np.asfortranarray(g), g[:, ::-1, :, ::-1]):
+            for got, wanted in zip(*[tg.function([v, u], ways, mode=m)(a, w) for m in (C, PLAIN)]):
+                for ok in (np.isnan, np.isposinf, np.isneginf) if dtype != "int32" else ():
+                    np.testing.assert_array_equal(ok(got), ok(wanted))
+                inside = np.isfinite(wanted)
+                assert_near(np.where(inside, got, 0).astype(dtype), np.where(inside, wanted, 0), dtype)
+
+
 def test_f66_gradients_of_small_images_are_those_of_the_meaning(rng):
     x, w = T.ftensor4("x"), T.tensor("w", dtype="float32", shape=(32, 24, 5, 5))
     y = T.nnet.conv2d(x, w, border_mode="half", algo="panels")

@@ -307,7 +307,7 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     z->apart = shape.f / shape.groups * ws[0];
     z->places = shape.out[1] * shape.out[2], z->taps = shape.c / shape.groups * shape.k[1] * shape.k[2];
     tg_shares_$N shares;
-    const double panels = tg_conv_panels_cost_$N(z), other = tg_conv_shares_cost_$N(z, &shares);
+    const double panels = tg_conv_panels_cost_$N(z), other = tg_conv_shares_cost_$N(z, &shares, 0);
     const int shared = other >= 0 && other < panels;
     const int across = tg_conv_try_across_$N(z, shared ? other : panels);
     if (across >= 0) return tg_conv_after_$N(z, shape.n, across);

@@ -2,7 +2,7 @@
 
 Elements at one place modulo the stride get their shares from the same taps: they are a convolution that moves by one,
 with these taps turned and channels exchanged with filters. All of them read the cotangent with the same zeros around;
-their results are laid between each other row by row.
+their results are laid between each other row by row. Where that costs less, shares are added up (`conv_shares`).
 """
 
 from __future__ import annotations
@@ -56,6 +56,35 @@ static TG_CONV void tg_conv_lay_$N(void *context, int64_t begin, int64_t end, in
     }
 }
 
+/* What a tap of a channel costs in one of the parts, in products: measured, packing a place costs 16 and packing a
+   filter what 60 places cost. */
+static inline double tg_conv_parts_cost_$N(const tg_conv_$N *z, int64_t places)
+{
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N };
+    const int64_t high = (z->q.f / z->q.groups + ROWS - 1) / ROWS * ROWS;
+    return (z->q.n * places + LANES - 1) / LANES * LANES * (high + 16.0) + 60.0 * high;
+}
+
+/* The same as shares of the cotangent in the places around, if that costs less than parts. Negative: it does not. */
+static TG_CONV int tg_conv_spread_shares_$N(const tg_conv_$N *parts, int64_t places, const tg_conv_$N *whole, $T *y)
+{
+    const tg_conv_shape *const shape = &whole->q;
+    int64_t steps[5];
+    tg_conv_$N here = *parts, *const z = &here;
+    for (int d = 0; d < 5; d++) steps[d] = z->ws[d];
+    z->ws = steps, z->w = whole->w, z->y = y;
+    for (int d = 0; d < 3; d++) {
+        const int64_t last = shape->k[d] - 1;
+        z->q.k[d] = shape->k[d], z->q.s[d] = shape->s[d], z->q.out[d] = shape->in[d];
+        z->q.before[d] = last * shape->e[d] - shape->before[d];
+        z->w += last * whole->ws[2 + d], steps[2 + d] = -whole->ws[2 + d];
+    }
+    z->places = shape->in[1] * shape->in[2];
+    tg_shares_$N shares;
+    const double cost = tg_conv_shares_cost_$N(z, &shares, 1);
+    return cost >= 0 && cost < tg_conv_parts_cost_$N(parts, places) ? tg_conv_by_shares_$N(&shares) : -1;
+}
+
 /* The gradient of the images of a convolution of this shape. Nonzero: no memory. */
 TG_APART TG_CONV int
 tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T *g, const int64_t *gs, $T *y,
@@ -82,6 +111,9 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
         count *= s;
     }
     z->bounded = each > 1 || shape.groups == 1;
+    whole.w = w, whole.ws = ws;
+    const int shared = tg_conv_spread_shares_$N(z, all.count[0] * all.count[1] * all.count[2], &whole, y);
+    if (shared >= 0) return tg_conv_after_$N(&whole, shape.n, shared);
     int failed = tg_conv_begin_$N(z);
     for (int d = 0; d < 3; d++) z->q.out[d] = all.count[d];
     z->places = all.count[0] * all.count[1] * all.count[2];
