@@ -146,7 +146,8 @@ def _libraries(files: dict[str, str], name: str) -> list[str]:
             flags = ["-O1", "-shared", "-fPIC", f"-Wl,-soname,{soname}", os.path.join(HERE, text), "-o", out, "-lm"]
             subprocess.run([compiler, *flags], check=True)
 
-    source = "".join(Path(HERE, text).read_text() for text in (*files.values(), "emunumbers.h"))
+    headers = "emunumbers.h", "emuengines.h"
+    source = "".join(Path(HERE, text).read_text() for text in (*files.values(), *headers))
     parts = {"emulated library": digest(source), "compiler": compiler}
     entry = default_cache().get_or_make(parts, make, name=f"emulated {name}", kind="emulated driver")[0]
     return [entry.file(soname) for soname in files]

@@ -3,25 +3,27 @@
    recorded like kernels.
 
    Of the algorithms that are offered the first does not repeat its results, the second wants too much memory, and the
-   third writes into its workspace: whoever takes the first two, or gives too little room, is refused or seen. */
+   third writes into its workspace: whoever takes the first two, or gives too little room, is refused or seen. Engines,
+   and how long each of them works, are in emuengines.h. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emunumbers.h"
 
 #define API __attribute__((visibility("default")))
 extern int emucuda_call(void *stream, void (*call)(const void *), const void *data, size_t size);
 
-enum { BAD_PARAM = 2000, REFUSED = 3000, FAILED = 5000, MOST = 5, ROOM = 64 };
+enum { BAD_PARAM = 2000, REFUSED = 3000, FAILED = 5000, MOST = 5, ROOM = 64, USUAL = 1000 };
 enum { FLOAT, DOUBLE, HALF, BFLOAT = 9 };
 
 typedef struct { void *stream; } Handle;
 typedef struct { int dtype, n, dims[MOST], strides[MOST], filters; } Array;
 typedef struct { int n, pad[3], stride[3], gaps[3], mode, computed, groups, math; } Conv;
 typedef struct { int algo, status; float time; size_t memory; int determinism, math, reserved[3]; } Performance;
-typedef struct { Array x, w, y; Conv c; int kind; double alpha; const char *a, *b; char *out; char *room; } Job;
+typedef struct { Array x, w, y; Conv c; int kind; double alpha; const char *a, *b; char *out; char *room; int pause; } Job;
 
 static int type_of(int dtype) { return dtype == HALF ? R_16F : dtype == BFLOAT ? R_16BF : dtype; }
 
@@ -106,6 +108,7 @@ static void run(const void *data)
     const int n = p->c.n, type = type_of(out->dtype), each = p->w.dims[1], part = p->w.dims[0] / p->c.groups;
     double *sums = calloc(count(out), sizeof *sums);
     memset(p->room, 0x5a, ROOM);
+    if (p->pause) usleep(p->pause);
     for (int b = 0; b < p->x.dims[0]; b++)
         for (int f = 0; f < p->w.dims[0]; f++)
             for (int e = 0; e < each; e++) {
@@ -149,7 +152,7 @@ static int queue(Handle *h, Job p, const void *alpha, const void *beta, int algo
     const int wide = p.x.dtype == DOUBLE;
     if (status || algo != 2 || !room || size < ROOM) return status ? status : BAD_PARAM;
     if (wide ? *(const double *)beta : *(const float *)beta) return BAD_PARAM;
-    p.alpha = wide ? *(const double *)alpha : *(const float *)alpha, p.room = room;
+    p.alpha = wide ? *(const double *)alpha : *(const float *)alpha, p.room = room, p.pause = USUAL;
     return emucuda_call(h->stream, run, &p, sizeof p) ? FAILED : SUCCESS;
 }
 
@@ -173,3 +176,5 @@ static int queue(Handle *h, Job p, const void *alpha, const void *beta, int algo
 FUNCTIONS(Forward, 0, x, w, y, x, w, y)
 FUNCTIONS(BackwardData, 1, x, w, y, w, y, x)
 FUNCTIONS(BackwardFilter, 2, x, w, y, x, y, w)
+
+#include "emuengines.h"

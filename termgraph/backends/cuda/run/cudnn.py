@@ -1,19 +1,23 @@
 """Convolutions by cuDNN 9, through ctypes. Without it, and for what it does not know, own kernels do the work.
 
-What the library is asked, and the algorithm it chooses, is kept per shape. May touch: the library, opened when a
-program asks for it.
+What the library is asked, and what computes it, is kept per shape: the algorithm that is recommended, or the fastest
+of some plans (`cudnn_timing`). May touch: the library, opened when a program asks for it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+from math import gcd
 from pathlib import Path
 from typing import Any
 
 from termgraph.backends.cuda.driver.base import CudaError, OutOfDeviceMemory
+from termgraph.backends.cuda.run import cudnn_timing
+from termgraph.backends.cuda.run.cudnn_engines import Engines, NotSupported
+from termgraph.config import config
 
 LIBRARY = "libcudnn.so.9"
 INSTALL = "pip install nvidia-cudnn-cu13 installs it"
@@ -25,9 +29,13 @@ DETERMINISTIC = 1
 MODES = {False: 1, True: 0}  # cudnnConvolutionMode_t: whether filters are turned
 ALGORITHMS = 8  # that are asked for
 
+# What products are multiplied by, and what was there before: in doubles or not.
+FACTORS = {wide: (number(1), number(0)) for wide, number in ((False, ctypes.c_float), (True, ctypes.c_double))}
+ALIGNMENT = 16  # bytes, the most that kernels ask of addresses
+
 # The functions that are called, and their parameters: pointers, numbers, sizes.
 SIGNATURES = {
-    "cudnnCreate": "p", "cudnnSetStream": "pp",
+    "cudnnCreate": "p", "cudnnSetStream": "pp", "cudnnGetVersion": "",
     "cudnnCreateTensorDescriptor": "p", "cudnnSetTensorNdDescriptor": "piipp",
     "cudnnCreateFilterDescriptor": "p", "cudnnSetFilterNdDescriptor": "piiip",
     "cudnnCreateConvolutionDescriptor": "p", "cudnnSetConvolutionNdDescriptor": "pipppii",
@@ -41,8 +49,10 @@ SIGNATURES = {
     "cudnnConvolutionForward": "pppppppipzppp",
     "cudnnConvolutionBackwardData": "pppppppipzppp",
     "cudnnConvolutionBackwardFilter": "pppppppipzppp",
+    "cudnnBackendCreateDescriptor": "ip", "cudnnBackendDestroyDescriptor": "p", "cudnnBackendFinalize": "p",
+    "cudnnBackendSetAttribute": "piilp", "cudnnBackendGetAttribute": "piilpp", "cudnnBackendExecute": "ppp",
 }  # fmt: skip
-_C = {"p": ctypes.c_void_p, "i": ctypes.c_int, "z": ctypes.c_size_t}
+_C = {"p": ctypes.c_void_p, "i": ctypes.c_int, "z": ctypes.c_size_t, "l": ctypes.c_int64}
 # A routine -> the name in the functions, and which arrays it reads and writes: images, filters, results.
 ROLES = {
     "conv_panels": ("Forward", ("x", "w", "y")),
@@ -86,10 +96,6 @@ def why_not() -> str | None:
     return None if library() is not None else f"NVIDIA's library cuDNN 9 ({LIBRARY}) is not installed; {INSTALL}"
 
 
-class NotSupported(Exception):
-    """The library says that it does not know a problem."""
-
-
 class Cudnn:
     """A handle on the stream of a device."""
 
@@ -99,7 +105,7 @@ class Cudnn:
         self.call("cudnnSetStream", self.handle, int(device.driver.stream))
         self.rooms: list[tuple[int, int]] = []  # workspaces and their sizes; recordings hold the old ones
         self.most = min(WORKSPACE[0], int(device.driver.memory()[1]) // WORKSPACE[1])
-        self.plans: dict[tuple, Plan | None] = {}
+        self.plans: dict[tuple, cudnn_timing.Plan | None] = {}
         self.calls = 0
 
     @classmethod
@@ -123,32 +129,47 @@ class Cudnn:
         self.call(name, ctypes.addressof(out))
         return int(out.value or 0)
 
-    def convolve(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str) -> bool:
-        """Queue a convolution or a gradient of one; False if the library does not know it."""
-        key = (p["name"], p["dtype"], p["key"], precision)
+    def convolve(self, p: Mapping[str, Any], at: Mapping[Any, int], precision: str, timed: bool = False) -> bool:
+        """Queue a convolution or a gradient of one; False if the library does not know it.
+
+        The first time it is decided what computes it: if `timed` and the flag agree, what is the fastest.
+        """
+        places = dict(zip(ROLES[p["name"]][1], [at[buf] + offset for buf, offset in p["places"]]))
+        timed = timed and bool(config.cuda.time_convolutions)
+        key = (p["name"], p["dtype"], p["key"], precision, _alignment(places.values()) if timed else 0)
         if key not in self.plans:
-            self.plans[key] = self.planned(p, precision)
+            if timed and self.device.recording:  # nothing can be waited for
+                return self.convolve(p, at, precision)
+            self.plans[key] = self.planned(p, precision, places if timed else None)
         plan = self.plans[key]
         if plan is None:
             return False
-        number = ctypes.c_double if p["dtype"] == "float64" else ctypes.c_float
-        one, zero = number(1), number(0)
-        first, second, out = [at[buf] + offset for buf, offset in p["places"]]
-        kind, roles = ROLES[p["name"]]
-        a, b, c = [plan.arrays[role] for role in roles]
-        self.call(
-            f"cudnnConvolution{kind}", self.handle, ctypes.addressof(one), a, first, b, second, plan.what,
-            plan.algorithm, plan.room, plan.size, ctypes.addressof(zero), c, out,
-        )  # fmt: skip
+        plan.run(places)
         self.calls += 1
         return True
 
     # ------------------------------------------------------------------ planning
-    def planned(self, p: Mapping[str, Any], precision: str) -> Plan | None:
-        """The descriptors of a problem, and the algorithm for it; None if there is none that repeats its results."""
+    def planned(
+        self, p: Mapping[str, Any], precision: str, places: Mapping[str, int] | None = None
+    ) -> cudnn_timing.Plan | None:
+        """What computes a problem; None if there is nothing that repeats its results. With places it is timed."""
         math = self.math(p["dtype"], precision)
         if math is None:
             return None
+        usual = self.recommended(p, math)
+        if places is None:
+            return usual
+        align = _alignment(places.values())
+        how = {name: p[name] for name in ("name", "dtype", *"xwy", "pad", "stride", "dilation", "groups", "turned")}
+        driver = self.device.driver
+        on = [driver.device_name, driver.arch, self.library.cudnnGetVersion(), self.most]
+        return cudnn_timing.fastest(
+            self, usual, lambda: Engines(self, p, TYPES, MODES[p["turned"]], align), math == EXACT, places,
+            [how, math, align, on],
+        )  # fmt: skip
+
+    def recommended(self, p: Mapping[str, Any], math: int) -> Algorithm | None:
+        """The descriptors of a problem, and the algorithm for it; None if there is none that repeats its results."""
         arrays = {"x": self.tensor(p["x"], p["dtype"]), "w": self.filters(p["w"], p["dtype"])}
         arrays["y"] = self.tensor(p["y"], p["dtype"])
         what = self.made("cudnnCreateConvolutionDescriptor")
@@ -158,7 +179,7 @@ class Cudnn:
             self.call("cudnnSetConvolutionNdDescriptor", what, n, *steps, MODES[p["turned"]], computed)
             self.call("cudnnSetConvolutionGroupCount", what, p["groups"])
             self.call("cudnnSetConvolutionMathType", what, math)
-            return self.chosen(p["name"], arrays, what, math)
+            return self.chosen(p["name"], arrays, what, math, p["dtype"] == "float64")
         except NotSupported:
             return None
 
@@ -184,7 +205,9 @@ class Cudnn:
         self.call("cudnnSetFilterNdDescriptor", found, TYPES[dtype], 0, len(shape), _ints(shape))
         return found
 
-    def chosen(self, name: str, arrays: Mapping[str, int], what: int, math: int) -> Plan | None:
+    def chosen(
+        self, name: str, arrays: Mapping[str, int], what: int, math: int, wide: bool = False
+    ) -> Algorithm | None:
         """The first algorithm that the library recommends, of those that repeat their results and have room enough."""
         kind, (first, second, out) = ROLES[name]
         offered, count = (Performance * ALGORITHMS)(), ctypes.c_int(0)
@@ -208,7 +231,7 @@ class Cudnn:
                 continue
             room = self.room(size.value) if size.value <= self.most else None
             if room is not None:
-                return Plan(dict(arrays), what, x.algo, size.value, room)
+                return Algorithm(self, name, dict(arrays), what, x.algo, size.value, room, FACTORS[wide])
         return None
 
     def room(self, size: int) -> int | None:
@@ -229,11 +252,33 @@ class Cudnn:
         return None
 
 
-class Plan:
-    """The descriptors of a problem, its algorithm, and the room that it needs."""
+class Algorithm:
+    """An algorithm for a problem: the descriptors of that, the room that it needs, factors of 1 and 0."""
 
-    def __init__(self, arrays: dict[str, int], what: int, algorithm: int, size: int, room: int) -> None:
-        self.arrays, self.what, self.algorithm, self.size, self.room = arrays, what, algorithm, size, room
+    def __init__(
+        self, dnn: Cudnn, name: str, arrays: dict[str, int], what: int, algorithm: int, size: int, room: int,
+        factors: tuple[Any, Any],
+    ) -> None:  # fmt: skip
+        self.dnn, self.name, self.arrays, self.what, self.factors = dnn, name, arrays, what, factors
+        self.algorithm, self.size, self.room = algorithm, size, room
+
+    def __str__(self) -> str:
+        return f"algorithm {self.algorithm}"
+
+    def run(self, places: Mapping[str, int]) -> None:
+        """Queue it, with arrays at these addresses."""
+        kind, (first, second, out) = ROLES[self.name]
+        a, b, c = self.arrays[first], self.arrays[second], self.arrays[out]
+        one, zero = map(ctypes.addressof, self.factors)
+        self.dnn.call(
+            f"cudnnConvolution{kind}", self.dnn.handle, one, a, places[first], b, places[second],
+            self.what, self.algorithm, self.room, self.size, zero, c, places[out],
+        )  # fmt: skip
+
+
+def _alignment(addresses: Iterable[int]) -> int:
+    """What all addresses are multiples of, as far as kernels ask."""
+    return functools.reduce(gcd, addresses, ALIGNMENT)
 
 
 def _ints(values: Any) -> Any:

@@ -325,7 +325,7 @@ class Executable:
                 launch.run(self, plan, at)
             elif isinstance(launch, ByLibrary):
                 dnn = self.device.dnn()
-                if dnn is None or not dnn.convolve(launch.call, at, self.program.precision):
+                if dnn is None or not dnn.convolve(launch.call, at, self.program.precision, self.program.multiply_add):
                     self.queue_steps(plan, launch.own, at)
             else:
                 self.launch(plan, launch, at)
