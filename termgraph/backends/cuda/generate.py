@@ -143,7 +143,7 @@ def printed(value: Planned, updates: Mapping[int, int], again: Callable[..., Cud
     writer = KernelWriter(CudaDialect(), {b for *_, pair in written for b in pair})
     steps = writer.write(nodes)
     every = every_step(steps)
-    bodies = [k.source for s in every if isinstance(s, KernelText) for k in texts_of(s)]
+    bodies = list({k.name: k.source for s in every if isinstance(s, KernelText) for k in texts_of(s)}.values())
     bodies += gemm.kernels([s.call for s in every if isinstance(s, Product)], config.cuda.products)
     bodies += axis_kernels.kernels([s.call for s in every if isinstance(s, AxisCall)])
     bodies += routine_kernels.kernels([s.routine for s in every if isinstance(s, RoutineCall)], config.cuda.products)

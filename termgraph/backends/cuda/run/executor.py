@@ -403,8 +403,7 @@ class Executable:
                 item = working_dtype(what.buf.dtype).itemsize
                 scratch += -(-teams * evaluate(what.length, plan.env) * item // 256) * 256
             elif kind == "vector":
-                bufs = next(t.vectors for t in self.program.kernels if t.name == launch.kernel).bufs  # type: ignore
-                out.append(ctypes.c_int32(launch.numbers["vector"] and not any(at[b] % 16 for b in bufs)))
+                out.append(ctypes.c_int32(launch.numbers["vector"] and not any(at[b] % 16 for b in what)))
             else:
                 out.append(ctypes.c_int32(launch.numbers[kind]))
         return out

@@ -16,10 +16,13 @@ from termgraph.backends.cuda.text.functions import (
     BLOCK,
     HELD,
     HELD_BY_WARP,
+    LEAST_ROW,
     LEAST_ROWS,
+    PART_OF_ROW,
     PART_ROWS,
     PARTS,
     SLOT,
+    SPREAD,
     KernelText,
     Launch,
     Product,
@@ -33,7 +36,6 @@ from termgraph.terms.evaluate import evaluate as values_of
 FEW_ROWS = 256
 WARP_ROW = 1024  # longer rows are done by a whole block
 ALONE_ROW = 8  # shorter ones by one thread
-SPREAD = 1056  # blocks that columns are shared out among, if there are fewer of them
 GRID = 65535  # blocks in the second and third direction of a grid
 
 
@@ -60,12 +62,14 @@ def plan_launch(text: KernelText, env: Mapping[str, int], processors: int, parts
 
 
 def plan_phases(text: KernelText, env: Mapping[str, int]) -> list[Launch]:
-    """The launches for long columns in parts, with the bytes of partial results; none where there are many columns.
+    """The launches for long columns or rows in parts, with the bytes of partial results; none where there are many.
 
     How many parts there are is a matter of lengths alone.
     """
     if not text.phases:
         return []
+    if text.kind == "rows":
+        return _row_parts(text, env)
     columns, rows = [evaluate(n, env) for n in text.phases[0].inner]
     planes = evaluate(text.phases[0].count, env)
     blocks = planes * -(-columns // 32)
@@ -82,6 +86,19 @@ def plan_phases(text: KernelText, env: Mapping[str, int]) -> list[Launch]:
         )
         for k in text.phases
     ]  # fmt: skip
+
+
+def _row_parts(text: KernelText, env: Mapping[str, int]) -> list[Launch]:
+    """The launches for few long rows in parts."""
+    rows, longest = evaluate(text.count, env), max(evaluate(n, env) for k in text.phases for n in k.inner)
+    parts = 0 if rows == 0 or longest < LEAST_ROW else min(-(-SPREAD // rows), longest // PART_OF_ROW)
+    if parts < 2:
+        return []
+    room = SLOT * max(k.team for k in text.phases) * parts * rows
+    return [
+        Launch(k.name, (rows, parts if k.inner else 1, 1), (BLOCK, 1, 1), k.params, {"parts": parts}, room)
+        for k in text.phases
+    ]
 
 
 def _parts(text: KernelText, count: int, env: Mapping[str, int]) -> Launch:

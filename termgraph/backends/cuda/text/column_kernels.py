@@ -6,11 +6,13 @@ per part, and what comes after it begins by folding these.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from termgraph.backends.cuda.text.chains import is_straight
 from termgraph.backends.cuda.text.folds import FoldWriter
 from termgraph.backends.cuda.text.functions import BLOCK, LEAST_ROWS, SLOT, KernelText, is_light
-from termgraph.backends.cuda.text.nests import grid_loop, is_straight
+from termgraph.backends.cuda.text.nests import grid_loop
 from termgraph.backends.cuda.text.printer import ColumnPrinter, CudaPrinter
 from termgraph.lower.lengths.index import ONE, product
 from termgraph.lower.loops.tree import Columns, Let, Row, Sweep, walk
@@ -110,15 +112,22 @@ class ColumnWriter(FoldWriter):
             acc = p.names.new("a")
             p.declare_fold(f, acc)
             p.text["acc", f] = acc
-        rows = p.poly(s.var.extent)
+        self.part_bounds(p, p.poly(s.var.extent))
+        self.batches(p, [s.var], ("from + lane", "to", "team"), [*s.outer, *s.body])
+        self.keep_parts(p, s.folds, first, total, "lane == 0 && inside")
+
+    def part_bounds(self, p: CudaPrinter, rows: str) -> None:
+        """The rows of the part at hand."""
         p.add(f"const tg_int each = (({rows}) + (int)gridDim.y - 1) / (int)gridDim.y, from = blockIdx.y * each;")
         p.add(f"const tg_int to = from + each < {rows} ? from + each : {rows};")
-        self.batches(p, s.var, ("from + lane", "to", "team"), [*s.outer, *s.body])
-        for k, f in enumerate(s.folds, first):
+
+    def keep_parts(self, p: CudaPrinter, folds: Sequence[Any], first: int, total: str, condition: str) -> None:
+        """The results of a part, for those who fold them."""
+        for k, f in enumerate(folds, first):
             acc = p.text["acc", f]
             p.join(f, acc)
             place = f"(({self.d.ctype(f.type.dtype)} *)(tg_partials + (int64_t){SLOT * k} * gridDim.y * ({total})))"
-            p.add(f"if (lane == 0 && inside) {place}[blockIdx.y * (tg_int)({total}) + column] = {acc};")
+            p.add(f"if ({condition}) {place}[blockIdx.y * (tg_int)({total}) + column] = {acc};")
 
 
 def _in_parts(s: Sweep) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.backends.cuda.text.chains import is_straight
 from termgraph.backends.cuda.text.functions import PARTS, SLOT, FunctionWriter
-from termgraph.backends.cuda.text.nests import has_serial, is_straight, shared_out, team_loop
+from termgraph.backends.cuda.text.nests import has_serial, shared_out, team_loop
 from termgraph.backends.cuda.text.printer import CudaPrinter
 from termgraph.lower.loops.tree import Node, Reduce
 from termgraph.lower.push.kernel import ARG_FOLDS
@@ -58,7 +59,7 @@ class FoldWriter(FunctionWriter):
         accs = self.accumulators(p, loop)
         first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
         p.add("const tg_int step = gridDim.x * (tg_int)blockDim.x;")
-        self.batches(p, loop.var, (first, p.poly(loop.var.extent), "step"), loop.body)
+        self.batches(p, [loop.var], (first, p.poly(loop.var.extent), "step"), loop.body)
         return accs
 
     def rows_of_fold(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:

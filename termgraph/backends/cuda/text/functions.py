@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import field
 from typing import Any
@@ -26,6 +27,9 @@ HELD = 8  # elements of a row that one thread keeps in registers
 HELD_BY_WARP = 32  # of a row that a warp keeps: it waits for no other
 PART_ROWS = 64  # rows of a column that a block has at least
 LEAST_ROWS = 4 * PART_ROWS  # columns that are shorter are not done in parts
+LEAST_ROW = 1 << 14  # elements of a row that is done in parts, if there are few rows,
+PART_OF_ROW = 1 << 11  # and of a part at least
+SPREAD = 1056  # blocks that columns and long rows are shared out among, if there are fewer of them
 SLOT = 16  # bytes for a scalar that one kernel computes and others use
 
 
@@ -147,6 +151,8 @@ class FunctionWriter:
         self.open_fold: Any = None  # a fold over everything whose kernels wait for what follows it
         self.shared: set[Any] = set()  # values that another kernel uses than the one that computes them
         self.partials: list[int] = []  # bytes of the partial results of each fold over everything
+        self.texts: dict[str, tuple[str, str]] = {}  # (name, text) of each kernel by its text without names
+        self.taken: set[str] = set()
 
     def slot(self, t: AnyTerm) -> int:
         """Where a scalar is kept, in bytes."""
@@ -182,34 +188,30 @@ class FunctionWriter:
 
     def decompose(self, p: CudaPrinter, vars_: Sequence[Var], flat: str) -> None:
         """The loop variables of a flat position."""
-        rest = flat
-        for k in range(len(vars_) - 1, 0, -1):
-            extent = p.poly(vars_[k].extent)
-            p.add(f"const tg_int i{vars_[k].level} = {rest} % ({extent});")
-            if k > 1:
-                p.add(f"const tg_int r{k} = {rest} / ({extent});")
-                rest = f"r{k}"
-            else:
-                rest = f"{rest} / ({extent})"
-        if vars_:
-            p.add(f"const tg_int i{vars_[0].level} = {rest};")
+        p.add(*p.digits(vars_, flat))
 
-    def batches(self, p: CudaPrinter, var: Var, bounds: tuple[str, str, str], body: Sequence[Node]) -> None:
+    def batches(self, p: CudaPrinter, vars_: Sequence[Var], bounds: tuple[str, str, str], body: Sequence[Node]) -> None:
         """A loop with many steps of a thread, by `bounds`: first, end and step; several loads are under way at once.
 
         Not of what calls functions: it would cost registers.
         """
-        i, (first, end, step) = f"i{var.level}", bounds
+        first, end, step = bounds
         p.add(f"tg_int at = {first};")
         if is_light(body):
             with p.block(f"for (; at < {end} - {UNDER_WAY - 1} * {step}; at += {UNDER_WAY} * {step})"):
                 p.add("#pragma unroll")
                 with p.block(f"for (int u = 0; u < {UNDER_WAY}; u++)"):
-                    p.add(f"const tg_int {i} = at + u * {step};")
+                    self.element(p, vars_, f"at + u * {step}")
                     p.body(body)
         with p.block(f"for (; at < {end}; at += {step})"):
-            p.add(f"const tg_int {i} = at;")
+            self.element(p, vars_, "at")
             p.body(body)
+
+    def element(self, p: CudaPrinter, vars_: Sequence[Var], place: str) -> None:
+        """The variables of an element of nested loops."""
+        if len(vars_) > 1:
+            p.add(f"const tg_int flat = {place};")
+        self.decompose(p, vars_, place if len(vars_) == 1 else "flat")
 
     # ------------------------------------------------------------------ text
     def finish(
@@ -223,7 +225,7 @@ class FunctionWriter:
         kernel_written()
         for r in p.rows:
             p.poly(r.length)
-        params, text, head = self.parameters(p, kind)
+        params, text, head = self.parameters(p, kind, launch.get("vectors"))
         if extra is not None:
             params.append(extra)
             text.append("char *tg_partials")
@@ -240,10 +242,25 @@ class FunctionWriter:
             *p.lines,
             "}",
         ]
-        found = KernelText(name, kind, params, "\n".join(lines), most=bound, **launch)
+        name, source = self.once(name, "\n".join(lines), [b.name for b in p.bufs])
+        found = KernelText(name, kind, params, source, most=bound, **launch)
         if own:
             self.steps.append(found)
         return found
+
+    def once(self, name: str, source: str, bufs: Sequence[str]) -> tuple[str, str]:
+        """The kernel as it is compiled: one for all that differ in the names of their buffers only."""
+        number: dict[str, str] = {}
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [name, *bufs]))})(?=\b|_all\b)")
+        plain = pattern.sub(lambda found: number.setdefault(found[0], f"${len(number)}"), source)
+        if plain not in self.texts:
+            if name in self.taken:  # of another text, whose first kernel is the same
+                new = f"kernel{self.count}{name.partition('_')[1]}{name.partition('_')[2]}"
+                self.count += 1
+                source, name = re.sub(rf"\b{name}\b", new, source), new
+            self.taken.add(name)
+            self.texts[plain] = name, source
+        return self.texts[plain]
 
     def is_readable(self, t: AnyTerm) -> bool:
         """Whether a value is an argument without dimensions, which every kernel can read where it is.
@@ -266,14 +283,16 @@ class FunctionWriter:
                 texts[x] = f"({p.expression(x)})"
         return texts[t]
 
-    def parameters(self, p: CudaPrinter, kind: str) -> tuple[list[tuple[str, Any]], list[str], list[str]]:
+    def parameters(
+        self, p: CudaPrinter, kind: str, vectors: Vectors | None
+    ) -> tuple[list[tuple[str, Any]], list[str], list[str]]:
         """(what to pass, how it is declared, first lines of the body)."""
         params: list[tuple[str, Any]] = []
         text: list[str] = []
         head: list[str] = []
         teams = any("lane = threadIdx.x % team;" in line for line in p.lines)
         outside = {t: self.given(p, t) for t in p.used_outside}
-        for b in sorted(p.bufs, key=lambda b: b.name):
+        for b in p.bufs:  # in the order of the text, which is that of equal kernels
             if b.kind in ("tile", "row"):
                 continue
             const, alone = "" if b in p.written else "const ", "" if b in self.aliased else "__restrict__ "
@@ -306,6 +325,6 @@ class FunctionWriter:
             params.append(("team", None))
             text.append("int team")
         if any("vector ?" in line for line in p.lines):
-            params.append(("vector", None))
+            params.append(("vector", vectors.bufs if vectors else ()))
             text.append("int vector")
         return params, text, head

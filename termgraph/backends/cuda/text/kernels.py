@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cuda.text import axis_kernels
-from termgraph.backends.cuda.text.column_kernels import ColumnWriter
+from termgraph.backends.cuda.text.chains import is_straight
+from termgraph.backends.cuda.text.distribution import distributed
 from termgraph.backends.cuda.text.functions import (
     HELD,
     HELD_BY_WARP,
@@ -25,7 +26,6 @@ from termgraph.backends.cuda.text.nests import (
     adds_only,
     grid_loop,
     has_serial,
-    is_straight,
     must_precede,
     nest_of,
     of_lengths,
@@ -35,6 +35,7 @@ from termgraph.backends.cuda.text.nests import (
     used_elsewhere,
 )  # fmt: skip
 from termgraph.backends.cuda.text.printer import CudaPrinter, cached_row
+from termgraph.backends.cuda.text.row_parts import RowPartWriter
 from termgraph.backends.cuda.text.scatter import scatters_of, write_scatters
 from termgraph.backends.cuda.text.transposed import Squares, squares_of
 from termgraph.backends.cuda.text.vector_access import vectors_of
@@ -57,7 +58,7 @@ from termgraph.lower.push.kernel import Buf
 MOST_WORDS = 100  # of a row, in the registers of a thread
 
 
-class KernelWriter(ColumnWriter):
+class KernelWriter(RowPartWriter):
     """Writes the kernels of a loop tree in the order in which they run."""
 
     # ------------------------------------------------------------------ the program
@@ -164,6 +165,11 @@ class KernelWriter(ColumnWriter):
                 write_scatters(self, nests)
         else:
             nest, innermost = nest_of(loop)
+            apart = distributed(n, nest, self.aliased)
+            if len(apart) > 1:
+                for part in apart:
+                    self.kernel(part)
+                return
             self.atomic = not n.parallel
             if isinstance(innermost, Columns) and (nest or self.atomic):
                 self.columns(nest, innermost)
@@ -212,6 +218,7 @@ class KernelWriter(ColumnWriter):
         alone = has_serial(body)
         streaming = self.row_kernel(nest, body, 0)
         text = self.finish(streaming, "rows", count=count, inner=shared_out(body), team=1 if alone else 0)
+        text.phases = [] if alone else self.row_parts(text.name, nest, body)
         for k, name in ((HELD, "held"), (HELD_BY_WARP, "by_warps")):
             cached = None if alone else cached_row(body, k)
             if cached is not None and cached.words() <= MOST_WORDS and _may_fit(cached.var, k):

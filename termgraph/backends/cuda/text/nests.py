@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
+from termgraph.backends.cuda.text.chains import chain_of, is_nested
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.loops.tree import (
@@ -20,7 +21,6 @@ from termgraph.lower.loops.tree import (
     Reduce,
     Repeat,
     Routine,
-    Row,
     Write,
     walk,
 )
@@ -150,11 +150,6 @@ def nest_of(loop: Any) -> tuple[list[Any], Any]:
     return (nest[:-1], nest[-1]) if isinstance(nest[-1], Columns) else (nest, nest[-1])
 
 
-def is_straight(body: Sequence[Node]) -> bool:
-    """Whether one thread does it without loops."""
-    return not any(isinstance(n, (Loop, Reduce, Columns, Row)) for n in walk(list(body)))
-
-
 def shared_inside(n: Node) -> bool:
     """Whether, of a fold with folds inside, a team shares out those: they are known to be long, and the longer ones."""
     inner = [m for m in n.body if isinstance(m, Reduce)] if isinstance(n, Reduce) else []
@@ -170,7 +165,9 @@ def shared_out(body: Sequence[Node]) -> list[Poly]:
     """The lengths that a team shares out."""
     found: list[Poly] = []
     for n in body:  # as deep as folds nest
-        if shared_inside(n):
+        if is_nested(n):
+            found.append(chain_of(n).extent)  # type: ignore[union-attr]
+        elif shared_inside(n):
             found += shared_out(n.body)  # type: ignore[attr-defined]
         elif isinstance(n, (Loop, Reduce, Columns)):
             found.append(n.var.extent)

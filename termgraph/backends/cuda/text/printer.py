@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from termgraph.backends.cstyle import Printer
+from termgraph.backends.cuda.text.chains import Chain, chain_of, is_nested
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import shared_inside
 from termgraph.backends.cuda.text.scatter import Claim
@@ -139,6 +140,9 @@ class CudaPrinter(Printer):
     def on_reduce(
         self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
     ) -> None:
+        if self.team and self.knows_inside and is_nested(n):
+            self.on_chain(chain_of(n))  # type: ignore[arg-type]
+            return
         for f in n.folds:
             acc = self.names.new("a")
             self.declare_fold(f, acc)
@@ -155,6 +159,40 @@ class CudaPrinter(Printer):
             if self.team and not inside:
                 self.join(f, acc)
             self.call_it(f, acc)
+
+    def on_chain(self, chain: Chain) -> None:
+        """Folds of folds: the threads of a team share out all elements."""
+        self.declare_chain(chain)
+        with self.block(f"for (tg_int flat = lane; flat < {self.poly(chain.extent)}; flat += team)"):
+            self.add(*self.digits(chain.vars, "flat"))
+            self.team = False
+            self.body(chain.body)
+            self.team = True
+        for f in chain.folds:
+            self.join(f, self.text["acc", f])
+            self.call_it(f, self.text["acc", f])
+
+    def declare_chain(self, chain: Chain) -> None:
+        """The variables of folds, in which folds inside of them fold as well."""
+        for f in chain.folds:
+            acc = self.names.new("a")
+            self.declare_fold(f, acc)
+            self.text["acc", f] = acc
+        for inner, outer in chain.same.items():
+            self.text["acc", inner] = self.text["acc", outer]
+
+    def digits(self, vars_: Sequence[Var], flat: str) -> list[str]:
+        """The loop variables of a flat position."""
+        found, rest = [], flat
+        for k in range(len(vars_) - 1, 0, -1):
+            extent = self.poly(vars_[k].extent)
+            found.append(f"const tg_int i{vars_[k].level} = {rest} % ({extent});")
+            if k > 1:
+                found.append(f"const tg_int r{k} = {rest} / ({extent});")
+                rest = f"r{k}"
+            else:
+                rest = f"{rest} / ({extent})"
+        return [*found, *[f"const tg_int i{v.level} = {rest};" for v in vars_[:1]]]
 
     def join(self, f: Any, acc: str) -> None:
         """One result of the results of the team's threads, for all of them."""
@@ -294,7 +332,7 @@ class CachedRow:
 def cached_row(body: Sequence[Node], count: int) -> CachedRow | None:
     """What is worth keeping in registers between the loops of a row."""
     loops = [n for n in body if isinstance(n, (Loop, Reduce))]
-    if len(loops) < 2 or any(n.var is not loops[0].var or shared_inside(n) for n in loops):
+    if len(loops) < 2 or any(n.var is not loops[0].var or shared_inside(n) or is_nested(n) for n in loops):
         return None
     if any(isinstance(n, Columns) for n in body):
         return None
