@@ -24,6 +24,7 @@ from termgraph.backends.cuda.driver.base import NoDevice
 IMAGE, TEXT, LOG = "kernels.cubin", "kernels.cu", "ptxas.txt"
 STACK = 64  # bytes; the device's own sine needs as much for huge arguments
 FLAGS = ("-std=c++17", "--ptxas-options=-v", "--disable-warnings")
+BY_ALL_CORES = "--split-compile=0"  # of NVRTC: kernels are optimised beside each other; the machine code is the same
 
 
 class CudaCompileError(RuntimeError):
@@ -138,7 +139,7 @@ def nvrtc_image(
 
     program = ask(nvrtc.nvrtcCreateProgram, source.encode(), f"{name}.cu".encode(), 0, [], [])
     try:
-        flags = [f"--gpu-architecture={arch}", *FLAGS, *options]
+        flags = [f"--gpu-architecture={arch}", *FLAGS, BY_ALL_CORES, *options]
         (error,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         log = bytearray(ask(nvrtc.nvrtcGetProgramLogSize, program))
         ask(nvrtc.nvrtcGetProgramLog, program, log)
