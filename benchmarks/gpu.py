@@ -1,6 +1,6 @@
 """What programs take on a GPU beside PyTorch and JAX, in one process by turns: kernels, products, training steps.
 
-    python benchmarks/gpu.py [--json FILE] [--only WORDS] [--small]
+    python benchmarks/gpu.py [--json FILE] [--only WORDS] [--nets EXPRESSION] [--small]
 
 Needs a GPU and termgraph[cuda]; peers that are installed take part. Values are on the device before and after; each
 time is the median of rounds of calls with one wait at the end of a round. `--small` runs tiny sizes, `--emu` on the
@@ -128,7 +128,7 @@ def model_cases(small: bool) -> Iterator[Case]:
     yield "LSTM 128 units, 100 steps, batch 64", {"termgraph": lambda: f(*there), **peers}
 
 
-GROUPS = {
+GROUPS: dict[str, Callable[..., Iterator[Case]]] = {
     "memory": memory_cases,
     "products": product_cases,
     "convolutions": convolution_cases,
@@ -165,6 +165,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--only", default="", help="groups: " + ", ".join(GROUPS))
+    parser.add_argument("--nets", default="", help="only nets whose name matches this regular expression")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--emu", action="store_true", help="on the emulated driver")
     given = parser.parse_args()
@@ -178,7 +179,7 @@ def main() -> int:
         if given.only and group not in given.only:
             continue
         try:
-            for what, calls in make(given.small):
+            for what, calls in make(given.small, given.nets) if group == "nets" else make(given.small):
                 found = measure(calls, *((2, 1e-4) if given.small else (7, 0.02)))
                 rows.append({"group": group, "what": what, **found})
                 print(line(what, found), flush=True)

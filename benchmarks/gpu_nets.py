@@ -6,6 +6,7 @@ Time to ready, compilers included, is printed beside the time of a step; the sid
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,8 +29,8 @@ NETS = ("AlexNet", "VGG-A", "GoogLeNet", "ResNet-18", "ResNet-50")
 Made = dict[str, Callable[[], Call]]
 
 
-def net_cases(small: bool) -> Iterator[tuple[str, dict[str, Call]]]:
-    """What, and a call by contender, which is ready."""
+def net_cases(small: bool, wanted: str = "") -> Iterator[tuple[str, dict[str, Call]]]:
+    """What, and a call by contender, which is ready; of those nets whose name matches an expression."""
     wide = {
         "transformer 6 x 512, batch 8, 256 steps": Model(
             transformer, (8, 256, 512), {"layers": 6, "width": 512, "heads": 8}
@@ -38,11 +39,12 @@ def net_cases(small: bool) -> Iterator[tuple[str, dict[str, Call]]]:
     }
     if small:
         wide = {"transformer 2 x 8": Model(transformer, (2, 4, 8), {"layers": 2, "width": 8, "heads": 2})}
-    for what, model in wide.items():
-        yield what, ready(what, deep_step(model))
+    made = {what: deep_step(model) for what, model in wide.items()}
     for net in ("ResNet-18",) if small else NETS:
-        what = f"{net}, batch {convnets.BATCH}"
-        yield what, ready(what, convolutional(net, 32 if small else 1))
+        made[f"{net}, batch {convnets.BATCH}"] = convolutional(net, 32 if small else 1)
+    for what, contenders in made.items():
+        if re.search(wanted, what):
+            yield what, ready(what, contenders)
 
 
 def ready(what: str, made: Made) -> dict[str, Call]:
