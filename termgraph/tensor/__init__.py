@@ -26,7 +26,7 @@ _MODULES = (
     "variable", "pickling", "wrap", "constructors", "operators", "numpys", "protocols", "elemwise", "assuming",
     "reductions", "shaping", "creation", "joining", "indexing", "sharedvar", "updates", "graph", "userop", "checks",
     "testvalues", "random", "selecting", "sorting", "products", "padding", "convolution", "einstein", "placing",
-    "grids", "arranging", "array_api", "nans", "quantiles", "histograms", "statistics", "sets", "polynomials",
+    "grids", "joined", "arranging", "array_api", "nans", "quantiles", "histograms", "statistics", "sets", "polynomials",
     "windows", "inserting", "comparing", "running",
 )  # fmt: skip
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft

@@ -130,6 +130,7 @@ from termgraph.tensor.inserting import put as put
 from termgraph.tensor.inserting import putmask as putmask
 from termgraph.tensor.inserting import resize as resize
 from termgraph.tensor.inserting import trim_zeros as trim_zeros
+from termgraph.tensor.joined import Joined as _Joined
 from termgraph.tensor.joining import array_split as array_split
 from termgraph.tensor.joining import column_stack as column_stack
 from termgraph.tensor.joining import concatenate as concat
@@ -389,6 +390,7 @@ btensor7: _MakesInput
 btensor7s: _MakesSeveral
 bvector: _MakesInput
 bvectors: _MakesSeveral
+c_: _Joined
 cbrt: _Unary
 ccol: _MakesInput
 ccols: _MakesSeveral
@@ -599,6 +601,7 @@ polygamma: _Binary
 pow: _Binary
 power: _Binary
 psi: _Unary
+r_: _Joined
 rad2deg: _Unary
 radians: _Unary
 real: _Unary

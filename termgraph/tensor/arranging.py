@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -109,6 +110,8 @@ def unpackbits(
 ) -> TensorVariable:
     """The bits of bytes, one in each element, along an axis or of the flattened array; `count` of them if given.
 
+    A `count` beyond what there is adds zeros; a negative one leaves out as many at the end.
+
     >>> import termgraph.tensor as T
     >>> T.unpackbits(T.constant([131], dtype="uint8")).eval()
     array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)
@@ -120,7 +123,13 @@ def unpackbits(
     last = dimshuffle(moveaxis(a, axis, -1), *range(a.ndim), "x")
     bits = ew.minimum(ew.bitwise_and(last, _weights(bitorder)), np.uint8(1))
     flat = reshape(bits, [*lengths(last)[:-2], length(last, -2) * 8])
-    return moveaxis(flat if count is None else flat[..., :count], -1, axis)
+    if count is not None:
+        flat = flat[..., :count]
+        missing: Any = count - length(flat, -1)
+        missing = max(missing, 0) if isinstance(missing, int) else ew.maximum(missing, 0)
+        if not isinstance(missing, int) or missing and count > 0:
+            flat = pad(flat, [(0, 0)] * (flat.ndim - 1) + [(0, missing)])
+    return moveaxis(flat, -1, axis)
 
 
 def _weights(bitorder: str) -> TensorVariable:

@@ -12,7 +12,7 @@ from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis, ravel, specify_shape
 from termgraph.tensor.variable import TensorVariable, is_plain_number
-from termgraph.tensor.wrap import as_tensor
+from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.dtypes import kind_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -236,7 +236,13 @@ def logspace(
     dtype: DTypeLike = None,
     axis: int = 0,
 ) -> TensorVariable:
-    """Numbers evenly spaced on a log scale, from base**start to base**stop."""
+    """Numbers evenly spaced on a log scale, from base**start to base**stop; several bases lie beside the new axis."""
+    if not is_plain_number(base):
+        start, stop, base = as_tensor(start), as_tensor(stop), as_tensor(base)
+        if base.ndim:
+            rank = max(v.ndim for v in (start, stop, base))
+            start, stop, base = [pad_rank(v, rank) for v in (start, stop, base)]
+            base = expand_dims(base, normal_axis(axis, rank + 1))
     powers = ew.pow_(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else to_dtype(powers, dtype_name(dtype))
 
@@ -250,19 +256,24 @@ def geomspace(
     dtype: DTypeLike = None,
     axis: int = 0,
 ) -> TensorVariable:
-    """Numbers from start to stop with a constant ratio of neighbours. Both must be real, of one sign and not zero."""
+    """Numbers from start to stop with a constant ratio of neighbours: real ones of one sign, or complex ones; not zero.
+
+    Complex numbers lie on a spiral around 0.
+    """
     start, stop = as_tensor(start), as_tensor(stop)
-    working = promote(start.type.np_dtype, stop.type.np_dtype, float(0))
-    if working.kind == "c":
-        raise TypeError("geomspace is defined for real start and stop")
+    wanted = None if dtype is None else dtype_name(dtype)
+    spiral = wanted is not None and kind_of(wanted) == "c"
+    working = promote(start.type.np_dtype, stop.type.np_dtype, float(0), *[np.dtype(wanted)] * spiral)
     start, stop, num = to_dtype(start, working.name), to_dtype(stop, working.name), as_length(num, "num")
-    sign = ew.sign(start)
-    made = logspace(ew.log10(ew.mul(start, sign)), ew.log10(ew.mul(stop, sign)), num, endpoint)
+    sign = ew.sign(start)  # 1 / sign is sign for real numbers
+    turn = ew.true_div if working.kind == "c" else ew.mul
+    made = logspace(ew.log10(turn(start, sign)), ew.log10(turn(stop, sign)), num, endpoint)
     i = dimshuffle(arange(num), 0, *["x"] * (made.ndim - 1))
     made = ew.switch(ew.eq(i, 0), start, ew.mul(made, sign))
     if endpoint:
         made = ew.switch(ew.logical_and(ew.eq(i, num - 1), ew.gt(i, 0)), stop, made)
-    made = made if dtype is None else to_dtype(made, dtype_name(dtype))
+    if wanted is not None:
+        made = to_dtype(made, wanted)
     return made if made.ndim == 1 else moveaxis(made, 0, normal_axis(axis, made.ndim))
 
 

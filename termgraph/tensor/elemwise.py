@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from termgraph.tensor.lifting import on_terms, pattern_form
+from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import finfo
+from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
@@ -90,13 +91,20 @@ def isclose(
     a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
     """Element by element: |a - b| <= atol + rtol |b|, infinities equal to themselves."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _weakly(a, float(b) if isinstance(b, int) else b)
     b = cast(b, "float64") if b.type.kind in "biu" else b
     close = ew.le(ew.abs_(a - b), atol + rtol * ew.abs_(b))
     result = ew.logical_or(ew.logical_and(close, ew.isfinite(b)), ew.eq(a, b))
     if equal_nan:
         result = ew.logical_or(result, ew.logical_and(ew.isnan(a), ew.isnan(b)))
     return result
+
+
+def _weakly(*operands: TensorLike) -> list[TensorVariable]:
+    """The operands as variables; Python numbers have the dtype that they take beside the others."""
+    given: list[Any] = [v if is_plain_number(v) else as_tensor(v) for v in operands]
+    common = promote(*[v if is_plain_number(v) else v.type.np_dtype for v in given])
+    return [as_tensor(np.asarray(v, common)) if is_plain_number(v) else v for v in given]
 
 
 @on_terms
@@ -180,10 +188,22 @@ def clip(
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise TypeError("clip() takes the ends of the interval once: as a_min and a_max or as min and max")
     a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
+    if isinstance(a_min, int) or isinstance(a_max, int):
+        a_min, a_max = _inside(x, a_min, a_max)
     if a_min is None or a_max is None:
         bounded = x if a_min is None else ew.maximum(x, a_min)
         return as_tensor(bounded) if a_max is None else ew.minimum(bounded, a_max)
     return ew.clip(x, a_min, a_max)
+
+
+def _inside(x: TensorLike, low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds without Python numbers that no integer of the dtype is beyond, as in `clip(x, -1, 300)` of uint8."""
+    x = as_tensor(x)
+    if x.type.kind not in "iu":
+        return low, high
+    limits = np.iinfo(x.type.dtype)
+    low = None if type(low) is int and low <= limits.min else low
+    return low, None if type(high) is int and high >= limits.max else high
 
 
 @on_terms
@@ -407,6 +427,7 @@ METHODS = {
     "astype": cast,
     "clip": clip,
     "conj": lambda self: ew.conj(self),
+    "conjugate": lambda self: ew.conj(self),
     "round": round,
     "real": property(lambda self: ew.real(self)),
     "imag": property(lambda self: ew.imag(self)),

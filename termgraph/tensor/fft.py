@@ -88,7 +88,7 @@ def _over_axes(
     sizes = [None] * len(places) if s is None else list(s)
     if len(sizes) != len(places):
         raise ValueError(f"fft: {len(sizes)} sizes for {len(places)} axes")
-    return list(zip(places, sizes))[::-1]
+    return [(d, length(a, d) if n == -1 else n) for d, n in zip(places, sizes)][::-1]  # -1: all there are
 
 
 def _several(one: Callable, name: str, default: int | None, doc: str) -> Callable:

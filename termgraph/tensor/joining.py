@@ -16,12 +16,14 @@ from termgraph.tensor.shaping import (
     atleast_2d,
     atleast_3d,
     dimshuffle,
+    moveaxis,
     ravel,
     reshape,
     specify_shape,
     swapaxes,
     transpose,
 )
+from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor, side_by_side
 from termgraph.terms.dtypes import can_cast, promote
 from termgraph.terms.ops import elementwise as ew
@@ -82,13 +84,16 @@ def join(axis: int, *arrays: TensorLike) -> TensorVariable:
 def stack(
     arrays: TensorLike, axis: AxisLike = 0, *more: Any, dtype: DTypeLike = None, casting: str = "same_kind"
 ) -> TensorVariable:
-    """Arrays of one shape put side by side along a new axis.
+    """Arrays of one shape put side by side along a new axis; of one array, its parts along the first axis.
 
     >>> import termgraph.tensor as T
     >>> T.stack([T.dvector("a"), T.dvector("b")]).type
     TensorType(float64, (2, ?))
     """
     if not isinstance(arrays, (list, tuple)):
+        if not more and is_plain_number(axis) and as_tensor(arrays).ndim:
+            whole = as_tensor(arrays)
+            return moveaxis(_arrays([whole], "stack", dtype, casting)[0], 0, normal_axis(axis, whole.ndim))
         arrays, axis = (arrays, axis, *more), 0  # Theano's stack(a, b, c)
     xs = _arrays(arrays, "stack", dtype, casting)
     return side_by_side(xs, normal_axis(axis, xs[0].ndim + 1))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.gradmarks import zero_grad
 from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
 
@@ -386,11 +387,48 @@ def cumprod(x: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None) -> Te
     return _cumulative(ops.cumprod, x, axis, dtype)
 
 
+@overload
+def logsumexp(
+    x: Any,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    b: TensorLike | None = None,
+    return_sign: Literal[False] = False,
+) -> TensorVariable: ...
+@overload
+def logsumexp(
+    x: Any, axis: AxisLike = None, keepdims: bool = False, *, b: TensorLike | None = None, return_sign: Literal[True]
+) -> tuple[TensorVariable, TensorVariable]: ...
 @on_terms
 @pattern_form(_pattern(ops.logsumexp))
-def logsumexp(x: Any, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """log(sum(exp(x))) along axes, computed without overflow."""
-    return _reduce(ops.logsumexp, x, axis, keepdims)
+def logsumexp(
+    x: Any, axis: AxisLike = None, keepdims: bool = False, *, b: TensorLike | None = None, return_sign: bool = False
+) -> Any:
+    """log(sum(exp(x))) along axes, computed without overflow; with factors, log(sum(b exp(x))).
+
+    The logarithm of a negative sum is NaN; with `return_sign` the pair of that of its size and its sign.
+
+    >>> import termgraph.tensor as T
+    >>> T.logsumexp([[1000.0, 1000.0]], axis=1, b=[3.0, -1.0]).eval().round(3)
+    array([1000.693])
+    """
+    if b is None and not return_sign:
+        return _reduce(ops.logsumexp, x, axis, keepdims)
+    return _of_factors(as_tensor(x), 1 if b is None else b, axis, keepdims, return_sign)
+
+
+def _of_factors(x: Any, b: Any, axis: AxisLike, keepdims: bool, return_sign: bool) -> Any:
+    x = to_dtype(x, "float64") if x.type.kind in "biu" else x
+    x = ew.switch(ew.neq(b, 0), x, np.asarray(-np.inf, x.type.np_dtype))  # a factor of 0 leaves infinities out
+    top = max(ew.real(x), axis, True)
+    top = zero_grad(ew.switch(ew.isfinite(top), top, 0))  # the result does not depend on it
+    total = sum(ew.mul(b, ew.exp(ew.sub(x, top))), axis, keepdims=True)
+    found = [ew.add(ew.log(ew.abs_(total) if return_sign else total), top), ew.sign(total)][: 1 + return_sign]
+    if not keepdims:
+        axes = axes_of(axis, x.ndim)
+        found = [dimshuffle(v, order=tuple([d for d in range(x.ndim) if d not in axes])) for v in found]
+    return tuple(found) if return_sign else found[0]
 
 
 @on_terms

@@ -265,7 +265,11 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
     """
     x = as_tensor(x)
     several = isinstance(condlist, (list, tuple)) and not all(isinstance(c, (bool, np.bool_)) for c in condlist)
-    several = several or (isinstance(condlist, np.ndarray) and condlist.ndim > x.ndim)
+    several = (
+        several
+        or (isinstance(condlist, (list, tuple)) and x.ndim == 0)
+        or (isinstance(condlist, np.ndarray) and condlist.ndim > x.ndim)
+    )
     conditions = list(condlist) if several else [condlist]
     if len(funclist) - len(conditions) not in (0, 1):
         raise ValueError(

@@ -44,11 +44,10 @@ def shape(x: Any) -> TensorVariable:
 
 
 @on_terms
-def size(x: Any, axis: int | None = None) -> TensorVariable:
-    """The number of elements, or the length of one axis, as an int64 scalar."""
+def size(x: Any, axis: AxisLike = None) -> TensorVariable:
+    """The number of elements, or the length of one axis or the product of several, as an int64 scalar."""
     x = as_tensor(x)
-    n = product(lengths(x)) if axis is None else length(x, normal_axis(axis, x.ndim))
-    return as_tensor(n)
+    return as_tensor(product([length(x, d) for d in normal_axes(axis, x.ndim)]))
 
 
 @on_terms
@@ -184,17 +183,20 @@ def _order(order: tuple) -> tuple:
 
 
 @on_terms
-def transpose(x: TensorLike, *axes: AxisLike) -> TensorVariable:
-    """Dimensions in the order of `axes`; reversed by default."""
+def transpose(x: TensorLike, *order: AxisLike, axes: Sequence[int] | None = None) -> TensorVariable:
+    """Dimensions in the order of `axes`, a list or one argument for each; reversed by default."""
     x = as_tensor(x)
+    if order and axes is not None:
+        raise TypeError("transpose: the order of dimensions is given twice, by itself and as axes=")
+    axes = order if axes is None else axes
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (list, tuple))):
         axes = tuple(axes[0] or ())
-    if not axes:
+    if not len(axes):
         return dimshuffle(x, *range(x.ndim)[::-1])
-    order = [normal_axis(a, x.ndim) for a in axes]
-    if sorted(order) != list(range(x.ndim)):
+    places = [normal_axis(a, x.ndim) for a in axes]
+    if sorted(places) != list(range(x.ndim)):
         raise ValueError(f"transpose: axes {tuple(axes)} must name each of the {x.ndim} dimensions once")
-    return dimshuffle(x, *order)
+    return dimshuffle(x, *places)
 
 
 @on_terms

@@ -293,13 +293,28 @@ def interp(
     upper = ew.clip(ops.searchsorted(xp, x, side="right"), 1, ew.maximum(last, 1))
     lower = upper - 1
     upper = ew.minimum(upper, last)
-    width = xp[upper] - xp[lower]
-    share = ew.switch(ew.gt(width, 0), (x - xp[lower]) / ew.switch(ew.gt(width, 0), width, 1), 0)
-    inside = fp[lower] + share * (fp[upper] - fp[lower])
+
+    def at(fp: TensorVariable) -> TensorVariable:
+        return _on_line(x, xp[lower], xp[upper], fp[lower], fp[upper])
+
+    inside = ew.complex_(at(ew.real(fp)), at(ew.imag(fp))) if fp.type.kind == "c" else at(fp)
     result = ew.switch(ew.lt(x, xp[0]), fp[0] if left is None else left, inside)
     result = ew.switch(ew.ge(x, xp[-1]), fp[-1], result)
     result = ew.switch(ew.gt(x, xp[-1]), fp[-1] if right is None else right, result)
     return ew.switch(ew.isnan(x), x, result)
+
+
+def _on_line(
+    x: TensorVariable, x0: TensorVariable, x1: TensorVariable, y0: TensorVariable, y1: TensorVariable
+) -> TensorVariable:
+    """The line from (x0, y0) to (x1, y1) at x; where infinite numbers make that NaN, seen from its other end."""
+    width = x1 - x0
+    flat = ew.eq(width, 0)  # beyond the last point only, where nobody looks
+    slope = (y1 - y0) / ew.switch(flat, 1, width)
+    found = y0 + slope * (x - x0)
+    # x may be x0 where y1 is infinite (0 times infinity), and the slope is none between equal infinite numbers.
+    otherwise = ew.switch(ew.logical_or(ew.eq(x, x0), ew.eq(y0, y1)), y0, y1 + slope * (x - x1))
+    return ew.switch(ew.isnan(found), otherwise, found)
 
 
 def _repeated(x: TensorVariable, xp: TensorVariable, fp: TensorVariable, period: TensorVariable) -> tuple:
@@ -323,6 +338,7 @@ def bincount(x: TensorLike, weights: TensorLike | None = None, minlength: Any = 
     if not hasattr(minlength, "term") and minlength is not None and minlength < 0:
         raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
     least = as_tensor(0 if minlength is None else minlength)
+    x = np.zeros(0, "int64") if isinstance(x, (list, tuple)) and not x else x  # an empty list says no dtype
     if weights is None:
         return ops.bincount(x, least)
     return ops.bincount(x, least, weights)

@@ -173,9 +173,13 @@ class Op:
         family = self.family
         if not params.keys() <= family.defaults.keys():
             unknown = params.keys() - family.defaults.keys()
-            raise TypeError(f"{family.name} has no parameter {sorted(unknown)}; it has {sorted(family.defaults)}")
+            raise TypeError(family.no_parameter(min(unknown)))
         full = {**self.params, **params} if self.params else params
         return family.bound(tuple([full[k] for k in family.defaults])) if full else family
+
+    def no_parameter(self, name: str) -> str:
+        """What to say of a parameter that this op does not have."""
+        return f"{self.name} has no parameter {name!r}; it has {', '.join(sorted(self.defaults)) or 'none'}"
 
     def bound(self, values: tuple[Any, ...]) -> Op:
         """The same by the values of all parameters, in the order of their names in the table of ops."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph.terms import facts
 from termgraph.terms.op import OPS, Meaning, Op
-from termgraph.terms.ops import meanings
+from termgraph.terms.ops import meanings, ufunc_names
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
 from termgraph.terms.ops.dtype_rules import (
     DtypeRule,
@@ -69,6 +69,12 @@ def infer_elementwise(op: Op, *types: Type) -> TensorType:
 
 class ElementwiseOp(Op):
     """An op applied element by element, with broadcasting."""
+
+    accumulate, at, outer, reduce, reduceat = (ufunc_names.NotHere() for _ in ufunc_names.METHODS)
+
+    def no_parameter(self, name: str) -> str:
+        text, written = super().no_parameter(name), ufunc_names.KEYWORDS.get(name)
+        return f"{text}; write {written}" if written else text
 
     def infer(self, *types: Type) -> TensorType:
         return infer_elementwise(self, *types)
