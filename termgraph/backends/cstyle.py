@@ -106,8 +106,8 @@ class Printer:
     # ------------------------------------------------------------------ indices
     def poly(self, p: Poly) -> str:
         """An index or a length."""
-        if not p.terms:
-            return "0"
+        if p.const is not None:
+            return str(p.const)
         return self.sum_of(p.terms if self.named is None or len(p.terms) < LONG else self.with_names(p))
 
     def sum_of(self, rows: Sequence[tuple[Factors, int]]) -> str:
@@ -480,7 +480,7 @@ def index_references(n: Node) -> list[Any]:
 def references(n: Node) -> list[Any]:
     """The terms whose values a statement itself uses, with repetition."""
     if isinstance(n, Let):
-        return [] if n.stored is not None else list(kids(n.term))
+        return [] if n.stored is not None else list(n.term.args or kids(n.term))
     if isinstance(n, Write):
         return [n.value, *values(n.offset)]
     if isinstance(n, Accumulate):

@@ -5,6 +5,7 @@ Rules choose among the ways that are left, by prices that depend on the processo
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,15 +58,16 @@ def convolutions(value: Rewritten) -> Rewritten:
 
 
 def _chosen(value: Rewritten, t: AnyTerm, args: tuple) -> AnyTerm:
-    op, args = t.op, _with_ones(value, t, args)
+    op = t.op
     if t.args and op.kind == "conv":
+        args = _with_ones(value, t, args)
         way = op.params["algo"] or _by_flag(value, t)
         way = _on_gpu(value, t, way) if value.options.backend == "cuda" else None if way == "cudnn" else way
         way = way or WITHOUT_ROUTINES.get(value.options.backend)
         op = op if way == op.params["algo"] else op.bind(algo=way)
         if way is None and value.options.backend == "c":
             op = op.bind(vectors=_compilers.vector_bytes())
-    return mk(op, args) if args and (op is not t.op or any(a is not b for a, b in zip(args, t.args))) else t
+    return t if op is t.op and all(map(operator.is_, args, t.args)) else mk(op, args)
 
 
 def _on_gpu(value: Rewritten, t: AnyTerm, way: str | None) -> str:
@@ -95,7 +97,7 @@ def _with_ones(value: Rewritten, t: AnyTerm, args: tuple) -> tuple:
     The type of a shared variable says it of no other length, so that nothing else takes the 1 for one to be stretched.
     """
     given = value.captured.lengths
-    if not given or not t.args or t.op.kind != "conv":
+    if not given:
         return args
     k = FILTERS[t.op.family.name]
     args = tuple([_number(a, given) for a in args])

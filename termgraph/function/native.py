@@ -18,6 +18,7 @@ from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
+from termgraph.terms.op import CONST
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import children_first, substitute
@@ -212,8 +213,17 @@ def _why_not_called(
 
 def _why_not_written(maker: Maker) -> str | None:
     """Which operation C has no code for."""
-    every, why_not = children_first(_roots(maker)), road.C.why_not
-    return next((why for t in every if t.__class__ is Term and (why := why_not(t)) is not None), None)
+    why_not, fine = road.C.why_not, set[Any]()
+    for t in children_first(_roots(maker)):
+        if t.__class__ is not Term or t.sig in fine:
+            continue
+        why: str | None = why_not(t)
+        if why is not None:
+            return why
+        # A signature is of one op, and tells the types of one or two operands; of a constant its text needs the value.
+        if t.op.kind == "elementwise" and 0 < len(t.args) < 3 and not any(a.op is CONST for a in t.args):
+            fine.add(t.sig)
+    return None
 
 
 def _within_limit(maker: Maker, layout: Layout, defaults: Sequence[Default], known: Shapes) -> tuple[Any, Any] | str:

@@ -427,8 +427,10 @@ def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) 
     """
     while True:
         order, modes = update_modes(list(nodes), pairs, plain=whole)
+        if not modes or not whole:
+            return order, modes
         mixed = [set(writes(n)) for n in order if modes.keys() & set(writes(n)) and set(writes(n)) - modes.keys()]
-        if not mixed or not whole:
+        if not mixed:
             return order, modes
         for n in nodes:
             if isinstance(n, (Kernel, Call)):

@@ -21,8 +21,9 @@ Powers = dict[Any, int]  # factors and their exponents, or summands and how ofte
 _LOOKED_AT = 64  # terms below a factor that are looked through for inputs
 _PRODUCTS = frozenset((ew.mul, ew.true_div, ew.neg))
 _SUMS = frozenset((ew.add, ew.sub, ew.neg))
-_EXPONENTIAL = frozenset((ew.exp, ew.exp2, ew.expm1, ew.log, ew.log1p, ew.sigmoid, ew.softplus, ew.tanh))
-_EXPONENTIAL_FAMILIES = frozenset((logsumexp, softmax))
+_EXPONENTIAL = frozenset(
+    (ew.exp, ew.exp2, ew.expm1, ew.log, ew.log1p, ew.sigmoid, ew.softplus, ew.tanh, logsumexp, softmax)
+)
 
 
 def keeps_range(old: AnyTerm, new: AnyTerm, factors: Sequence[Any]) -> bool:
@@ -127,7 +128,7 @@ def _inputs(t: Any) -> tuple[set[int] | None, bool]:
         if id(u) in seen:
             continue
         seen.add(id(u))
-        exponential |= u.op in _EXPONENTIAL or u.op.family in _EXPONENTIAL_FAMILIES
+        exponential = exponential or u.op.family in _EXPONENTIAL
         if len(seen) > _LOOKED_AT:
             return None, exponential
         if u.args:

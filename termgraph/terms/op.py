@@ -345,7 +345,7 @@ def _open_parameters(value: object) -> tuple[frozenset[Var], Any]:
 def _types_of(value: object) -> Any:
     """Distinguishes 1, True and 1.0 in a parameter key."""
     if isinstance(value, tuple):
-        return tuple(map(_types_of, value))
+        return tuple([_types_of(v) if isinstance(v, tuple) else v.__class__ for v in value])
     return type(value)
 
 

@@ -168,6 +168,8 @@ def mk(op: Op | Var, args: tuple[Any, ...]) -> AnyTerm:
     """The term `op(*args)`: found if it exists, else typed and interned."""
     if len(args) == 2:
         return mk2(op, *args)
+    if len(args) == 1:
+        return mk1(op, args[0])
     found = _found(op, args)
     return _make(op, args) if found is None else found
 
@@ -182,7 +184,13 @@ def _found(op: Op, args: tuple[Any, ...]) -> AnyTerm | None:
     return found
 
 
-def mk1(op: Op, a: AnyTerm) -> AnyTerm:
+def mk0(op: Op, sig: Signature) -> AnyTerm:
+    """`mk` for no arguments, of which the signature is known."""
+    found = _found(op, ())
+    return _intern(op, (), sig, EMPTY) if found is None else found
+
+
+def mk1(op: Op | Var, a: Any) -> AnyTerm:
     """`mk` for one argument."""
     args = (a,)
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, INPUT
-from termgraph.terms.term import AnyTerm, Arg, Term, mk
+from termgraph.terms.term import AnyTerm, Arg, Term, mk, mk2
 
 
 class _Kept(threading.local):
@@ -64,13 +64,13 @@ def _children_first(roots: Iterable[Any]) -> list[Any]:
         if t is None:
             order.append(stack.pop())
             continue
-        if id(t) in seen:
+        key = id(t)
+        if key in seen:
             continue
-        seen.add(id(t))
-        if t.args:
-            stack.append(t)
-            stack.append(None)
-            stack.extend(reversed(t.args))
+        seen.add(key)
+        args = t.args
+        if args:
+            stack += (t, None, args[0]) if len(args) == 1 else (t, None, *args[::-1])
         else:
             order.append(t)
     return order
@@ -141,6 +141,11 @@ def substitute(roots: Sequence[Any], replace: Mapping[Any, Any]) -> list[Any]:
     done: dict[int, Any] = {id(k): v for k, v in replace.items()}
     for t in children_first_until(roots, done):
         args = t.args
+        if len(args) == 2:  # as most terms have: written out
+            a, b = args
+            x, y = done[id(a)], done[id(b)]
+            done[id(t)] = t if x is a and y is b else mk2(t.op, x, y)
+            continue
         for a in args:
             if done[id(a)] is not a:
                 done[id(t)] = mk(t.op, tuple([done[id(b)] for b in args]))

@@ -5,14 +5,18 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c import placement
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.lower.lengths import index
 from termgraph.lower.loops import phases, tree
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Choice, Kernel, Repeat, Routine, walk
 from termgraph.lower.lowering import lower
+from termgraph.lower.memory import operand_places
 from termgraph.lower.memory import plan as memory
 from termgraph.lower.push import small_folds
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.schedule import product_epilogues, rows
+from termgraph.lower.schedule import product_epilogues, row_tiles, rows
 from termgraph.lower.storage.policy import Storage
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.term import Arg
@@ -45,6 +49,35 @@ def test_the_number_of_rounds_does_not_grow_with_depth(gradient):
     assert few.rounds == many.rounds <= 2
     per_layer = (len(many.cuts) - len(few.cuts)) / 8  # and what is stored grows by the same for each layer
     assert per_layer == int(per_layer)
+
+
+@pytest.mark.parametrize("remembered", [index._remembered, operand_places._remembered])
+def test_equal_layers_ask_for_the_same_divisions_and_places(remembered):
+    made = []
+    for layers in (4, 12):
+        remembered.cache_clear()
+        lowered(layers)
+        made.append(remembered.cache_info().misses)
+    assert made[0] == made[1] > 0
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+def test_equal_layers_are_asked_once_whether_c_can_compute_them(monkeypatch):
+    asked, real = [], placement.why_not
+    monkeypatch.setattr(placement, "why_not", lambda t: asked.append(t.op) or real(t))
+    monkeypatch.setattr(tg.config.cache, "programs", False)
+    counts = []
+    for layers in (4, 12):
+        asked.clear()
+        inputs, outputs = residual_mlp(layers, True)
+        tg.function(inputs, outputs)
+        counts.append(sum(op.kind == "elementwise" for op in asked))
+    assert counts[0] == counts[1]
+
+
+def test_kernels_of_which_no_row_is_divided_stay_what_they_are():
+    nodes = lowered(4).nodes
+    assert all(a is b for a, b in zip(row_tiles.tile_rows(nodes), nodes))
 
 
 def test_a_long_chain_of_choices_is_stored_at_once():

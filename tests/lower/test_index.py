@@ -1,7 +1,9 @@
 """Index polynomials: one normal form, floor division, proofs about bounds."""
 
+import gc
 import itertools
 import random
+import weakref
 
 import pytest
 
@@ -10,6 +12,7 @@ from termgraph.lower.lengths.index import (
     ZERO,
     Apply,
     Sym,
+    Value,
     Var,
     divide,
     evaluate,
@@ -23,6 +26,8 @@ from termgraph.lower.lengths.index import (
     substitute,
     wrapped,
 )
+from termgraph.lower.memory.operand_places import steps_of
+from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.lower.storage.policy import unravelled
 
 n, m = poly(Sym("n")), poly(Sym("m"))
@@ -86,6 +91,18 @@ def test_what_was_divided_is_divided_once():
     assert over(over(p, -2), 2) is not over(p, -4) and over(over(p, 2), -2) is not over(p, -4)
     for number in range(-9, 40):
         assert evaluate(over(over(p, 3), 5), {"n": number}) == (number - 1) // 3 // 5
+
+
+def test_what_is_remembered_of_divisions_keeps_no_terms_alive():
+    t = Scalars().load(Buf("numbers", "int64", (n,), "input"), poly(Var(0, n)))
+    held, p = weakref.ref(t), poly(Value(t, frozenset((Var(0, n),)), n)) * 8
+    divide(p + 4, 8)
+    divide(p + 1, 3)
+    steps_of(p + poly(Var(0, n)), (Var(0, n), Var(1, p)))
+    steps_of(poly(Var(0, n)), (Var(0, n), Var(1, p)))
+    del p, t
+    gc.collect()
+    assert held() is None
 
 
 def test_a_dividend_that_may_become_negative_is_not_split():

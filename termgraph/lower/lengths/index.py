@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -198,6 +199,10 @@ def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
         return p, ZERO
     if p.const is not None and q.const:
         return poly(p.const // q.const), poly(p.const % q.const)
+    return _divided(p, q) if p.values or q.values else _remembered(p, q)
+
+
+def _divided(p: Poly, q: Poly) -> tuple[Poly, Poly]:
     whole, rest = taken_out(p, q)
     if not nonneg(rest):
         # C divides towards zero: a dividend that could become negative by splitting stays in one piece.
@@ -206,6 +211,9 @@ def divide(p: Any, q: Any) -> tuple[Poly, Poly]:
         return whole, rest
     left = _quotient(rest, q)
     return (whole, rest) if left is ZERO else (whole + left, poly(Apply("mod", rest, q)))
+
+
+_remembered = functools.lru_cache(maxsize=1024)(_divided)  # layers that are alike divide alike; keeps no terms alive
 
 
 def _quotient(p: Poly, q: Poly) -> Poly:

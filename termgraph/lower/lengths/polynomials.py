@@ -6,6 +6,7 @@ their values, and division, is in `index`.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -241,6 +242,8 @@ def poly(x: Any) -> Poly:
     """An integer, an atom or a polynomial as a polynomial."""
     if x.__class__ is Poly:
         return x
+    if x.__class__ is Var and not x.extent.values:
+        return _of_loop(x)
     if isinstance(x, Atom):
         return Poly({(x,): 1})
     found = _INTEGERS.get(x)
@@ -249,6 +252,12 @@ def poly(x: Any) -> Poly:
         if len(_INTEGERS) < 10000:
             _INTEGERS[x] = found
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_loop(v: Var) -> Poly:
+    """A loop variable alone: equal layers ask for the same few."""
+    return Poly({(v,): 1})
 
 
 def plus(a: Poly, b: Poly) -> Poly:

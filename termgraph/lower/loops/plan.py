@@ -124,7 +124,7 @@ class Planner:
                 stack.pop()
                 continue
             assert t.op.family is not FOLD, f"a fold that no loop computes: {t!r:.200}"
-            needs = kids(t)[:1] if t.op.family is PICK else kids(t)
+            needs = t.args[:1] if t.op.family is PICK else t.args or kids(t)
             todo = [k for k in needs if k.op is not CONST and not scope.knows(k)]
             if todo:
                 stack.extend(reversed(todo))

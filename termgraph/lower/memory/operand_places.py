@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, values
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage
 from termgraph.terms.term import AnyTerm
@@ -20,14 +21,27 @@ def view_of(s: Storage, a: AnyTerm) -> View | None:
     vars = [Var(k, n) for k, n in enumerate(shape)]
     value = s.push.at(a, tuple([ZERO if n == 1 else poly(v) for n, v in zip(a.type.shape, vars)]))
     if value.op.family is LOAD and value.type.dtype == a.type.dtype:
-        offset = value.op.params["offset"]
-        strides = tuple([offset.coefficient(v) for v in vars])
-        base = offset.without(vars)
-        whole = base + sum((c * poly(v) for c, v in zip(strides, vars)), ZERO)
-        straight = not base.fv and not any(c.fv for c in strides)  # no remainder or quotient of a position is left
-        if straight and whole is offset and not values(offset):
-            return value.op.params["buf"], base, strides
+        found = steps_of(value.op.params["offset"], tuple(vars))
+        if found is not None and not found[0].fv and not any(c.fv for c in found[1]):  # no remainder of a position
+            return value.op.params["buf"], *found
     return None
+
+
+def steps_of(offset: Poly, vars: tuple[Var, ...]) -> tuple[Poly, tuple[Poly, ...]] | None:
+    """Where an array begins, and how far each loop goes in it, if its places are such; None: they are not."""
+    if offset.values:
+        return None
+    return _steps_of(offset, vars) if any(v.extent.values for v in vars) else _remembered(offset, vars)
+
+
+def _steps_of(offset: Poly, vars: tuple[Var, ...]) -> tuple[Poly, tuple[Poly, ...]] | None:
+    strides = tuple([offset.coefficient(v) for v in vars])
+    base = offset.without(vars)
+    whole = base + sum((c * poly(v) for c, v in zip(strides, vars)), ZERO)
+    return (base, strides) if whole is offset else None
+
+
+_remembered = functools.lru_cache(maxsize=1024)(_steps_of)  # equal layers read alike; keeps no terms alive
 
 
 def place_of(s: Storage, a: AnyTerm) -> View:

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph._records import NamedTuple, record
 from termgraph.lower.lengths.index import Poly, product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Write, walk
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Routine, Write, walk
 from termgraph.lower.push.kernel import LOAD, Buf
 
 LINE = 64  # bytes of the processor's cache: results begin anywhere, temporaries in them at the next line
@@ -55,6 +55,10 @@ def _traffic(node: Node) -> Traffic:
 
 
 def _looked_up(node: Node) -> Traffic:
+    if isinstance(node, Call):
+        return Traffic([(b, offset) for b, offset, _ in node.operands], [node.buf])
+    if isinstance(node, Routine) and not node.then:
+        return Traffic(node.operands(), [*node.bufs, *[r[0] for r in node.rooms]])
     read: list[tuple[Buf, Poly]] = []
     written: list[Buf] = []
     inside: list[Buf] = []

@@ -34,7 +34,7 @@ from termgraph.terms.op import Op, cost_of
 from termgraph.terms.ops.elementwise import cast, loop_dtypes, true_div
 from termgraph.terms.ops.elementwise import mul as mul_op
 from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
-from termgraph.terms.term import AnyTerm, Const, mk
+from termgraph.terms.term import AnyTerm, Const, mk, mk0
 from termgraph.terms.types import TensorType
 
 Needs: TypeAlias = "frozenset[AnyTerm | Buf]"  # the folds and the buffers that must be there before a term
@@ -130,6 +130,7 @@ class Scalars:
         self.reciprocal = reciprocal
         self.fv: dict[Any, frozenset[Var]] = {}
         self.loads: dict[tuple[Buf, Poly], Any] = {}  # by buffer and offset
+        self.loaded: dict[str, Any] = {}  # what all loads of a dtype have as their signature
         self.deps: dict[Any, Needs] = {}
         self.divides: set[Any] = set()  # terms below which an index is divided
         self.costly: set[Any] = set()  # folds that are written out, and are worth keeping
@@ -201,14 +202,16 @@ class Scalars:
         """The element of a buffer."""
         t = self.loads.get((buf, offset))
         if t is None:
-            t = self.loads[buf, offset] = self._note_index(mk(LOAD.bound((buf, offset)), ()), offset)
+            op, sig = LOAD.bound((buf, offset)), self.loaded.get(buf.dtype)
+            t = self.loads[buf, offset] = self._note_index(mk(op, ()) if sig is None else mk0(op, sig), offset)
+            self.loaded[buf.dtype] = t.sig
             if buf.kind not in ("input", "const"):
                 self.deps[t] = self.deps[t] | {buf}
         return t
 
     def fold(self, kind: str, var: Var, body: AnyTerm) -> AnyTerm:
         """The reduction of body over a loop variable."""
-        t = mk(FOLD.bind(kind=kind, var=var), (body,))
+        t = mk(FOLD.bound((kind, var)), (body,))
         if t not in self.fv:
             self.fv[t] = (self.free(body) | var.extent.fv) - {var}
             assert all(v.level < var.level for v in self.fv[t]), f"a fold at level {var.level} inside its own body"
@@ -338,7 +341,7 @@ def operands_first(roots: Iterable[Any], stop: Callable[..., Any] | None = None)
             out.append(stack.pop())
         elif t not in seen:
             seen.add(t)
-            below = kids(t) if stop is None or not stop(t) else ()
+            below = (t.args or kids(t)) if stop is None or not stop(t) else ()
             if below:
                 stack.append(t)
                 stack.append(None)

@@ -60,10 +60,12 @@ def _apart(n: Node, results: Collection[Buf]) -> list[Node]:
     groups: dict[frozenset[Buf], list[Node]] = {}
     for part in n.node.body:
         groups.setdefault(frozenset([b for b, _ in loads(part) if b in results]), []).append(part)
+    if len(groups) < 2:
+        return [n]
     made = [replace(n, node=replace(n.node, body=parts)) for parts in groups.values()]
     read = [{b for b, _ in loads(k)} for k in made]
     apart = all(not {*writes(k)} & read[j] for i, k in enumerate(made) for j in range(len(made)) if i != j)
-    return list(made) if len(made) > 1 and apart and _only_sets(n) else [n]
+    return list(made) if apart and _only_sets(n) else [n]
 
 
 def _only_sets(n: Node) -> bool:

@@ -6,6 +6,7 @@ the values that cross kept in slots. A loop inside another is divided into two, 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -31,6 +32,8 @@ def _tiled(kernel: Kernel) -> Kernel:
     halves = _halves(loop, "tile", poly(WIDTH), count())
     if halves is None:
         inside = _with_loops_divided(loop.body, count())
+        if _same(inside, loop.body):
+            return kernel
         return Kernel(replace(loop, body=inside), kernel.parallel, kernel.final)
     return Kernel(RowTiles(loop.var, WIDTH, [halves.first, halves.second], halves.slots), kernel.parallel, kernel.final)
 
@@ -44,11 +47,17 @@ def _with_loops_divided(body: Sequence[Node], number: Iterator[int]) -> list[Nod
             continue
         halves = _halves(n, "folds", n.var.extent, number)
         if halves is None:
-            out.append(replace(n, body=_with_loops_divided(n.body, number)))
+            inside = _with_loops_divided(n.body, number)
+            out.append(n if _same(inside, n.body) else replace(n, body=inside))
         else:
             out += [Row(b, n.var.extent) for b in halves.slots]
             out += [Loop(n.var, halves.first), Loop(n.var, halves.second, simd=True)]
     return out
+
+
+def _same(body: Sequence[Node], other: Sequence[Node]) -> bool:
+    """Whether statements are left as they were: what is known of them stays so."""
+    return len(body) == len(other) and all(map(operator.is_, body, other))
 
 
 @record

@@ -90,6 +90,9 @@ class _Joining:
         read: list[Buf] = [b for b in self.planner.needs(x) if isinstance(b, Buf) and b in self.alone]
         if not read or x.ordered:
             return
+        vars = {_var(y) for y in (x, *self._folds(x))}
+        if not any(self.alone[b].vars[0] in vars for b in read):
+            return  # they run over other lengths, and so in other loops
         read.sort(key=self.position.__getitem__)
         places = _places_read(x)
         near = [w for w in map(self.alone.__getitem__, read) if w is not x and places.get(w.buf) == {w.offset}]

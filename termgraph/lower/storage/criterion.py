@@ -60,7 +60,9 @@ def is_work(s: Scalars, t: AnyTerm) -> bool:
 
 def holes(free: frozenset[Var]) -> tuple[int, ...]:
     """Loop levels outside the deepest variable that are missing."""
-    return _missing(frozenset([v.level for v in free])) if free else ()
+    if len(free) < 2:
+        return tuple(range(v.level)) if (v := next(iter(free), None)) is not None else ()
+    return _missing(frozenset([v.level for v in free]))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -74,7 +76,7 @@ def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, 
     around = s.free(t)
     if holes(around):
         return  # an operand of something larger that is the same
-    todo = [a for a in kids(t) if s.free(a) is not around and holes(s.free(a))]
+    todo = [a for a in t.args or kids(t) if s.free(a) is not around and holes(s.free(a))]
     while todo:
         a = todo.pop()
         if a not in origin:  # a reciprocal that was made of a quotient

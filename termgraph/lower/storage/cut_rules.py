@@ -12,6 +12,7 @@ from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly, re
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
+from termgraph.lower.memory.operand_places import steps_of
 from termgraph.lower.memory.strides import spans_rows
 from termgraph.lower.push.at_rules import source_index
 from termgraph.lower.push.driver import Index
@@ -110,13 +111,10 @@ def _matrix(s: Storage, a: AnyTerm, outer: list[Var], ndim: int) -> Operand | No
     value = s.push.at(a, (*head, *[poly(v) for v in inner]))
     if value.op.family is not LOAD or a.type.dtype != value.type.dtype:
         return None
-    offset = value.op.params["offset"]
-    strides = tuple([offset.coefficient(v) for v in inner])
-    base = offset.without(inner)
-    whole = base + sum((c * poly(v) for c, v in zip(strides, inner)), ZERO)
-    if whole is not offset or values(offset) or not is_matrix(strides, shape[ndim - own :]):
+    found = steps_of(value.op.params["offset"], tuple(inner))
+    if found is None or not is_matrix(found[1], shape[ndim - own :]):
         return None
-    return value.op.params["buf"], base, strides
+    return value.op.params["buf"], *found
 
 
 def _to_store(s: Storage, a: AnyTerm) -> AnyTerm:

@@ -6,7 +6,7 @@ What there is stands in `routine_table`, the C text in `backends/c/text/routines
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
@@ -26,8 +26,11 @@ def result_shapes(s: Lengths, t: AnyTerm) -> list[Shape]:
     """The lengths of all results of a routine; what its operands must agree in becomes an equation."""
     spec = _spec(t)
     sizes = core_lengths(s, t, spec)
-    batch = _batch(s, t, spec)
-    out = []
+    return _result_shapes(spec, sizes, _batch(s, t, spec))
+
+
+def _result_shapes(spec: Spec, sizes: Mapping[str, Poly], batch: Shape) -> list[Shape]:
+    out: list[Shape] = []
     for core in spec.outs:
         own = [sizes[name] for name in core]
         at = len(batch) if spec.axis is None else spec.axis
@@ -112,8 +115,8 @@ def call_routine(s: Storage, t: AnyTerm) -> None:
     reads = []
     for (buf, base, strides), a, core in zip(views, arrays, spec.ins):
         reads.append(_place(buf, base, strides, a.type, core, spec, len(batch)))
-    bufs, rooms, results = _results(s, t, spec, len(batch))
     sizes = core_lengths(s.lengths, t, spec)
+    bufs, rooms, results = _results(s, t, spec, _result_shapes(spec, sizes, batch), len(batch))
     if spec.text == "qr":  # a copy of the matrix, and what goes with it
         rooms += [_room(s, t, "a", bufs[0].dtype, (*batch, sizes["m"], sizes["n"]))]
         rooms += [_room(s, t, "tau", bufs[0].dtype, (*batch, sizes["p"]))]
@@ -121,10 +124,11 @@ def call_routine(s: Storage, t: AnyTerm) -> None:
     s.add(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
 
 
-def _results(s: Storage, t: AnyTerm, spec: Spec, batch: int) -> tuple[list[Buf], list[Buf], list[Place]]:
+def _results(
+    s: Storage, t: AnyTerm, spec: Spec, shapes: Sequence[Shape], batch: int
+) -> tuple[list[Buf], list[Buf], list[Place]]:
     """The buffers of the results that are wanted, those of the others, and where all results lie."""
     types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
-    shapes = result_shapes(s.lengths, t)
     if isinstance(t.type, TupleType):
         found = {r.op.params["i"]: s.push.bufs[r] for r in s.order if r.args and r.op.family is nth and r.args[0] is t}
     else:

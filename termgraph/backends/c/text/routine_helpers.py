@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from termgraph.backends.c.text import (
     convolution,
     many_matrices,
@@ -14,18 +16,21 @@ from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.terms.dtypes import HALVES
 
+_CALLED = re.compile(r"tg_\w+(?=\()")
+
 
 def helpers(source: str) -> str:
     """The functions around routines that a source uses."""
     out = [f.functions(source) for f in (pooling, convolution, plain_routines, transforms, vector_sort)]
     many = many_matrices.functions(source)
+    called = set(_CALLED.findall(source))
     for name, template in TEXTS.items():
         if name == "tg_call_loop":
             if many or any(f in source for f in (name, "tg_qr_", "tg_lstsq_")):
                 out += [template, many]
             continue
         for dtype, short in (("8", "8"), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128"), *SHORT.items()):
-            if any(f"{user}_{short}(" in source for user in (name, *USERS.get(name, ()))) and dtype not in HALVES:
+            if dtype not in HALVES and any(f"{user}_{short}" in called for user in (name, *USERS.get(name, ()))):
                 out.append(_filled(template, dtype, short))
     return "\n".join(out)
 

@@ -6,6 +6,7 @@ numbers more. What makes the steps is compiled apart.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -150,15 +151,21 @@ def general(
 
 def _with_lengths_apart(step: Step) -> Step:
     """A call of a routine that takes its lengths from its row, as it takes buffers."""
+    text, found = _lengths_apart(step.text, len(step.places))
+    fits = step.kernel is None and all(int(n) < 1 << 31 for n in found)
+    return step._replace(text=text, places=(*step.places, *found)) if fits else step
+
+
+@functools.lru_cache(maxsize=64)
+def _lengths_apart(text: str, first: int) -> tuple[str, tuple[str, ...]]:
+    """The text of a call with places of the row, from the `first` on, for its lengths; many layers have one text."""
     found: list[str] = []
 
     def place(m: re.Match) -> str:
         found.append(m[0])
-        return f"c->at[{len(step.places) + len(found) - 1}]"
+        return f"c->at[{first + len(found) - 1}]"
 
-    text = ROUTINE.sub(lambda line: NUMBER.sub(place, line[0]), step.text)
-    fits = step.kernel is None and all(int(n) < 1 << 31 for n in found)
-    return step._replace(text=text, places=(*step.places, *found)) if fits else step
+    return ROUTINE.sub(lambda line: NUMBER.sub(place, line[0]), text), tuple(found)
 
 
 class Shared:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Routine, walk
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Quiet, Reduce, Routine, walk
+from termgraph.lower.push.kernel import kids
 
 
 def makes_values(nodes: Sequence[Node]) -> bool:
@@ -25,4 +26,11 @@ def used_in_kernels(nodes: Sequence[Node]) -> set[Any]:
     if not makes_values(nodes):
         return set()
     kernels = [k for n in nodes for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
-    return {t for n in walk(list(kernels)) for t in [*references(n), *index_references(n)]}
+    found: set[Any] = set()
+    for n in walk(list(kernels)):
+        if n.__class__ is Let and n.stored is None:  # most of them
+            found.update(n.term.args or kids(n.term))
+        else:
+            found.update(references(n))
+            found.update(index_references(n))
+    return found
