@@ -178,6 +178,40 @@ def test_conditions_of_a_number_and_counts_of_nothing():
     assert_same(T.bincount([], minlength=2).eval(), np.bincount([], minlength=2))
 
 
+# ---------------------------------------------------------------------- how many intervals
+RULES = ["auto", "doane", "fd", "rice", "scott", "sqrt", "sturges"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_for_the_number_of_intervals(rule, rng):
+    normal, skewed = rng.normal(size=200), rng.exponential(size=500)
+    whole = np.arange(-20, 21)
+    for a in (normal, skewed, whole, (whole % 7).astype("uint8"), normal[:1], normal[:2], np.full(5, 2.0)):
+        if rule != "auto" or a.size > 9:  # another rule before NumPy 2.4 where quartiles are equal
+            check(lambda x: T.histogram_bin_edges(x, rule), lambda x: np.histogram_bin_edges(x, rule), a, rtol=1e-12)
+            check(lambda x: T.histogram(x, rule)[0], lambda x: np.histogram(x, rule)[0], a)
+        for limits in ((-1, 1.5), (50, 60)):
+            ours, theirs = (lambda x: T.histogram(x, rule, limits)), (lambda x: np.histogram(x, rule, limits))  # noqa: B023
+            for k in (0, 1) if rule != "auto" or a.size > 9 else ():
+                check(lambda x: ours(x)[k], lambda x: theirs(x)[k], a, rtol=1e-12)  # noqa: B023
+
+
+def test_numbers_of_intervals_that_are_computed_or_refused(rng):
+    a, n = rng.normal(size=20), T.lscalar()
+    counts, edges = tg.function([n], T.histogram(a, n))(4)
+    assert_same(counts, np.histogram(a, 4)[0])
+    np.testing.assert_allclose(edges, np.histogram(a, 4)[1])
+    few = np.array([1.0], "float16")
+    for limits in (np.float32([1.0000001, 2]), (1, 2), (0.5, np.float32(2))):
+        got, want = T.histogram(few, 2, limits), np.histogram(few, 2, limits)
+        assert_same(got[0].eval(), want[0])
+        assert got[1].dtype == want[1].dtype
+    with pytest.raises(ValueError, match="bins must be a number, edges, or one of auto, doane, .*, got 'stone'"):
+        T.histogram(a, "stone")
+    with pytest.raises(TypeError, match="bins='fd' takes no weights; give the number of bins, or edges"):
+        T.histogram(a, "fd", weights=a)
+
+
 # ---------------------------------------------------------------------- errors
 def test_what_to_write_in_the_place_of_a_ufuncs_words():
     x = T.dvector("x")
