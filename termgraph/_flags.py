@@ -246,8 +246,8 @@ FLAGS = (
     Flag("cuda.products", "float32", choice("float32", "tf32", "bfloat16", "float16"),
          "what operands of products of float32 matrices are rounded to on the GPU; sums are float32"),
     Flag("cuda.time_convolutions", True, BOOLEAN,
-         "time cuDNN's plans for a convolution when it first runs, and keep in the cache which was the fastest; off: "
-         "what cuDNN recommends"),
+         "time cuDNN's plans, and products by cuBLAS, for a convolution when it first runs, and keep in the cache "
+         "which was the fastest; off: what cuDNN recommends"),
     Flag("gpu.pool_reserve", 0.0, AMOUNT,
          "GPU memory to reserve at start: up to 1 a share of it all, above 1 in MiB", aliases=("lib.cnmem",)),
     Flag("dnn.conv.algo_fwd", "guess_once", CONVOLUTION,

@@ -1,8 +1,10 @@
 /* libcublas.so.13 without a GPU: products on the memory of the host, with cuBLAS's checks of its arguments.
 
-   Work goes through the queue of emucuda.c, so it is late and recorded like kernels. */
+   Work goes through the queue of emucuda.c, so it is late and recorded like kernels. With TG_BLAS_SLOW set each product
+   takes 10 ms longer. */
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emunumbers.h"
 
@@ -24,6 +26,7 @@ typedef struct {
 static void run(const void *data)
 {
     const Product *p = data;
+    if (getenv("TG_BLAS_SLOW")) usleep(10000);
     const double _Complex alpha = p->alpha_at ? get(p->factors, p->alpha_at, 0) : p->alpha;
     const double _Complex beta = p->beta_at ? get(p->factors, p->beta_at, 0) : p->beta;
     for (int b = 0; b < p->batch; b++)

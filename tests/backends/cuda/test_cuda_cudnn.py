@@ -22,6 +22,7 @@ ctypes.CDLL(dnn_library(), mode=ctypes.RTLD_GLOBAL)
 timed, count = cudnn_timing._timed, []
 cudnn_timing._timed = lambda *args: count.append(1) or timed(*args)
 cudnn_timing.FORMAT = sys.argv[2]  # of no other test
+cudnn_timing.CALLS, cudnn_timing.ROUNDS, cudnn_timing.SECONDS, cudnn_timing.FAR = 1, 8, 9, 99  # on a busy machine too
 rng = np.random.default_rng(0)
 image, filters = (2, 4, 7, 6), (6, 2, 3, 2)
 

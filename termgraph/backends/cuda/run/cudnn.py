@@ -17,6 +17,7 @@ from typing import Any
 from termgraph.backends.cuda.driver.base import CudaError, OutOfDeviceMemory
 from termgraph.backends.cuda.run import cudnn_timing
 from termgraph.backends.cuda.run.cudnn_engines import Engines, NotSupported
+from termgraph.backends.cuda.run.cudnn_products import products
 from termgraph.config import config
 
 LIBRARY = "libcudnn.so.9"
@@ -162,10 +163,12 @@ class Cudnn:
         align = _alignment(places.values())
         how = {name: p[name] for name in ("name", "dtype", *"xwy", "pad", "stride", "dilation", "groups", "turned")}
         driver = self.device.driver
-        on = [driver.device_name, driver.arch, self.library.cudnnGetVersion(), self.most]
+        own = products(self.device, p, precision)
+        versions = [self.library.cudnnGetVersion(), *[plan.version() for plan in own]]
+        on = [driver.device_name, driver.arch, *versions, self.most]
         return cudnn_timing.fastest(
             self, usual, lambda: Engines(self, p, TYPES, MODES[p["turned"]], align), math == EXACT, places,
-            [how, math, align, on],
+            [how, math, align, on], own,
         )  # fmt: skip
 
     def recommended(self, p: Mapping[str, Any], math: int) -> Algorithm | None:

@@ -1,15 +1,16 @@
-"""Plans of cuDNN timed: the fastest for a problem on this device, remembered in the cache on disk.
+"""Plans of cuDNN, and products by cuBLAS, timed: the fastest for a problem on this device, remembered on disk.
 
-A record is kept by the problem, how its numbers are rounded, the device and the version of the library: the same
-record means the same plan, and the same bits. May touch: the library, the device, the cache.
+A record is kept by the problem, how its numbers are rounded, the device and the versions of the libraries: the same
+record means the same plan, and the same bits. May touch: the libraries, the device, the cache.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Protocol
 
 from termgraph.backends.c.build.cache import default_cache
@@ -34,21 +35,24 @@ class Plan(Protocol):
 
 
 def fastest(
-    dnn: Any, usual: Plan | None, engines: Callable[[], Engines], exact: bool, places: Mapping[str, int], of: Any
-) -> Plan | None:
-    """The fastest of the usual plan and of what the heuristics recommend, computed with these very arrays.
+    dnn: Any, usual: Plan | None, engines: Callable[[], Engines], exact: bool, places: Mapping[str, int], of: Any,
+    own: Sequence[Plan] = (),
+) -> Plan | None:  # fmt: skip
+    """The fastest of the usual plan, our own and what the heuristics recommend, computed with these very arrays.
 
     The result is written by each of them. `of` says what times depend on.
     """
     identity = json.dumps({"format": FORMAT, "usual": str(usual), "of": of}, sort_keys=True)
     known = default_cache().read(KIND, identity)
     if known is not None:
-        return _remembered(dnn, usual, engines, json.loads(known.read("record.json")))
+        return _remembered(dnn, usual, own, engines, json.loads(known.read("record.json")))
     try:
-        tried = engines().plans(exact, MOST)
+        tried: Iterable[Plan] = engines().plans(exact, MOST)
     except REFUSED:
-        return usual
-    plans, seconds, whole = _timed(dnn, usual, tried, places)
+        tried = ()
+        if not own:
+            return usual
+    plans, seconds, whole = _timed(dnn, usual, chain(own, tried), places)
     if not seconds:
         return usual
     best = min(seconds, key=seconds.__getitem__)
@@ -60,7 +64,7 @@ def fastest(
         kept = default_cache().write(KIND, identity, {"record.json": json.dumps(record).encode()}, {"name": best})
         there = json.loads(kept.read("record.json"))
         if there["plan"] != best:
-            return _remembered(dnn, usual, engines, there)
+            return _remembered(dnn, usual, own, engines, there)
     return _housed(dnn, plans[best]) or usual
 
 
@@ -70,10 +74,13 @@ def _words(plan: Plan) -> dict[str, Any]:
     return {"plan": str(plan), **more}
 
 
-def _remembered(dnn: Any, usual: Plan | None, engines: Callable[[], Engines], record: Mapping[str, Any]) -> Plan | None:
+def _remembered(
+    dnn: Any, usual: Plan | None, own: Sequence[Plan], engines: Callable[[], Engines], record: Mapping[str, Any]
+) -> Plan | None:
     """The plan that a record names; the usual one where that is not to be had."""
     if "engine" not in record:
-        return usual
+        ours = next((plan for plan in own if str(plan) == record["plan"]), None)
+        return ours and _housed(dnn, ours) or usual
     try:
         return _housed(dnn, engines().named(record["engine"], record["knobs"])) or usual
     except REFUSED:
@@ -88,13 +95,13 @@ def _housed(dnn: Any, plan: Plan) -> Plan | None:
 
 
 def _timed(
-    dnn: Any, usual: Plan | None, tried: Iterable[EnginePlan], places: Mapping[str, int]
+    dnn: Any, usual: Plan | None, tried: Iterable[Plan], places: Mapping[str, int]
 ) -> tuple[dict[str, Plan], dict[str, float], bool]:
     """Plans by their names, the seconds of those that ran, and whether none was left out for want of memory."""
     plans: dict[str, Plan] = {}
     seconds: dict[str, float] = {}
     spent, whole = 0.0, True
-    for plan in _all(usual, tried):
+    for plan in chain([usual] if usual is not None else [], tried):
         if plan.size > dnn.most:
             continue
         plans[str(plan)] = plan
@@ -112,12 +119,6 @@ def _timed(
         if spent > SECONDS:
             break
     return plans, seconds, whole
-
-
-def _all(usual: Plan | None, tried: Iterable[EnginePlan]) -> Iterator[Plan]:
-    if usual is not None:
-        yield usual
-    yield from tried
 
 
 @contextmanager
