@@ -64,8 +64,10 @@ def _is_collected_product(t: AnyTerm) -> bool:
 class _Product:
     """Factors above and below the line, a sign, and constants."""
 
-    def __init__(self, t: AnyTerm) -> None:
+    def __init__(self, t: AnyTerm, opens_scalars: bool = True) -> None:
         self.t, self.dtype = t, t.type.np_dtype
+        self.opens_scalars = opens_scalars  # whether a quotient of scalars among arrays is opened
+        self.scalars = False  # whether there is one
         self.over: list[Any] = []
         self.under: list[Any] = []
         self.constants: tuple[list[Any], list[Any]] = ([], [])  # above, below
@@ -85,6 +87,8 @@ class _Product:
             if not self._can_be_one():
                 return self.t  # one after the other, the constants may be in range with what they multiply
             gone = self._in_both()
+            if self.scalars and self.opens_scalars and not gone and not self._folds():
+                return _Product(self.t, opens_scalars=False).result()  # one division, not one for each element
             moved = self.moves or any(map(far, [*self.constants[0], *self.constants[1]]))
             if self.t.type.kind == "i" or not (moved or gone) or worth_moving(self.factors, gone):
                 return self._built(gone)
@@ -145,6 +149,8 @@ class _Product:
             self._walk(t.args[0], below, False, first)
             return
         opens = t.op in _PRODUCTS and t.type.np_dtype == self.dtype and (root or used_once(t))
+        if opens and t.op is ew.true_div and t.type.ndim == 0 < self.t.type.ndim:
+            self.scalars, opens = True, self.opens_scalars
         if not opens or (not root and self.expected + len(t.args) - 1 > WIDEST):
             self._factor(t, below)
             self.factors.append(t)

@@ -187,18 +187,27 @@ def ihfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: str 
     return conj(rfft(a, n, axis, _OTHER_SIDE.get(norm, norm)))
 
 
+TABLE = 4096  # points, up to which known frequencies are numbers of the program: more are sooner computed than read
+
+
 def fftfreq(n: int | TensorVariable, d: float | TensorVariable = 1.0) -> TensorVariable:
     """The frequencies of the results of `fft` of n points at distance d."""
     if isinstance(n, int) and isinstance(d, (int, float)):
-        return as_tensor(np.fft.fftfreq(n, d))
+        if n <= TABLE:
+            return as_tensor(np.fft.fftfreq(n, d))
+        return _places(n) * (1.0 / (n * d))  # as NumPy computes them: a division of each takes four times as long
     n = as_tensor(n)
-    return concatenate([arange((n + 1) // 2), arange(-(n // 2), 0)]) / (n * as_tensor(d))
+    return _places(n) / (n * as_tensor(d))
+
+
+def _places(n: Any) -> TensorVariable:
+    return concatenate([arange((n + 1) // 2), arange(-(n // 2), 0)])
 
 
 def rfftfreq(n: int | TensorVariable, d: float | TensorVariable = 1.0) -> TensorVariable:
     """The frequencies of the results of `rfft` of n points at distance d."""
     if isinstance(n, int) and isinstance(d, (int, float)):
-        return as_tensor(np.fft.rfftfreq(n, d))
+        return as_tensor(np.fft.rfftfreq(n, d)) if n <= TABLE else arange(n // 2 + 1) * (1.0 / (n * d))
     n = as_tensor(n)
     return arange(n // 2 + 1) / (n * as_tensor(d))
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import termgraph as tg
 import termgraph.tensor as T
 from termgraph import db
 from termgraph.rules.collecting import WIDEST, _Sum
@@ -184,3 +185,21 @@ def test_whole_numbers_are_collected_in_strict_mode_too(before, after):
 def test_floating_point_is_not_collected_in_strict_mode():
     roots = [add(a, add(b, c)), sub(add(a, b), a), mul(a, mul(b, c))]
     assert STRICT.rewrite_terms(roots)[0] == roots
+
+
+def test_a_quotient_of_scalars_is_not_a_division_of_each_element():
+    x, s, n = (v.term for v in (T.dvector("x"), *T.dscalars("s", "n")))
+    once = true_div(s, Const(7.0))
+    for kept in (mul(once, x), mul(x, once, x), mul(x, true_div(s, n))):
+        assert COLLECT.rewrite(kept) is kept
+    assert COLLECT.rewrite(mul(Const(7.0), mul(once, x))) is mul(s, x)  # what cancels or folds is opened
+    assert COLLECT.rewrite(mul(mul(once, x), Const(14.0))) is mul(Const(2.0), s, x)
+    assert COLLECT.rewrite(true_div(mul(once, x), s)) is true_div(x, Const(7.0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 1000])
+def test_evenly_spaced_numbers_have_the_bits_of_numpy(n):
+    low, high = T.dscalars("low", "high")
+    f = tg.function([low, high], T.linspace(low, high, n))
+    for bounds in ((0.1, 0.7), (-3.0, 1e10), (2.0, 2.0)):
+        np.testing.assert_array_equal(f(*bounds), np.linspace(*bounds, n))

@@ -53,6 +53,15 @@ def test_shifts_and_frequencies():
         np.testing.assert_array_equal(F.rfftfreq(n).data, np.fft.rfftfreq(n))
 
 
+@pytest.mark.parametrize("n", [F.TABLE - 1, F.TABLE, F.TABLE + 1, F.TABLE + 2, 10_007])
+def test_many_frequencies_are_computed_with_the_bits_of_numpy(n):
+    for distance in (1.0, 0.1, 3):
+        whole, half = tg.function([], [F.fftfreq(n, distance), F.rfftfreq(n, distance)])()
+        np.testing.assert_array_equal(whole, np.fft.fftfreq(n, distance))
+        np.testing.assert_array_equal(half, np.fft.rfftfreq(n, distance))
+    assert F.rfftfreq(F.TABLE).owner is None and F.rfftfreq(F.TABLE + 1).owner is not None
+
+
 def test_bad_arguments():
     with pytest.raises(TypeError, match="rfft takes real numbers"):
         F.rfft(T.zvector())
