@@ -163,6 +163,24 @@ def test_least_squares(rng, dtype):
             f(np.ones((3, 2)), np.full((3, 1), np.inf))
 
 
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (2, 1, 7), (5, 5, 1), (7, 4, 4), (8, 7, 1), (9, 8, 8), (30, 17, 3),
+                                     (64, 64, 64), (101, 50, 23), (300, 40, 1)])  # fmt: skip
+def test_least_squares_of_full_rank(m, n, k, rng):
+    a, b = T.dmatrices("a", "b")
+    f = tg.function([a, b], T.linalg.lstsq(a, b)[0], mode=tg.Mode(linker="c"))
+    assert "tg_least_squares_f64" in f.source("c")
+    matrix, right = rng.normal(size=(m, n)) + 3 * np.eye(m, n), rng.normal(size=(m, k))
+    for left in (matrix, np.asfortranarray(matrix), matrix[::-1]):
+        for side in (right, np.asfortranarray(right)[::-1]):
+            want = np.linalg.lstsq(left, side, rcond=None)[0]
+            np.testing.assert_allclose(f(left, side), want, rtol=1e-9, atol=1e-10)
+    twice = np.concatenate([matrix, matrix[:, :1]], axis=1)  # of lower rank: NumPy's routine says
+    np.testing.assert_allclose(f(twice, right), np.linalg.lstsq(twice, right, rcond=None)[0], rtol=1e-7, atol=1e-8)
+    right[-1, -1] = np.inf
+    with pytest.raises(np.linalg.LinAlgError, match="lstsq needs finite numbers"):
+        f(matrix, right)
+
+
 def test_nan_is_no_failure(rng):
     a = np.full((3, 3), np.nan)
     check_ops([linalg.inv, linalg.det, linalg.slogdet], (a,))
