@@ -5,6 +5,7 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.text.made_before import before_loops
 
 LINKER = "c"
 LENGTHS = [0, 1, 7, 8, 9, 255, 256, 257, 1000]
@@ -72,3 +73,47 @@ def test_whole_numbers_become_the_nearest_float(dtype, rng):
     f = tg.function([x], T.cast(x, "float64"))
     assert "tg_double" in str(f.stage("print"))
     np.testing.assert_array_equal(f(values), values.astype("float64"))
+
+
+DRAWS = {
+    "standard_t": lambda r, n: r.standard_t(4.0, (n,)),
+    "dirichlet": lambda r, n: r.dirichlet(T.constant(np.linspace(0.2, 2, n)), (3,)),
+    "gamma": lambda r, n: T.log(r.gamma(T.arange(n) / 9 + 0.3, 2.0, (n,))),
+    "beta": lambda r, n: r.normal(0.0, 1.0, (n,)) * r.beta(2.0, 0.5, (n,)),
+    "poisson": lambda r, n: T.exp(-r.poisson(4.0, (n,)) / 3) + r.gamma(2.5, 1.0, (n,)),
+    "binomial": lambda r, n: T.sin(r.binomial(10, 0.3, (n,)) * r.uniform(0.0, 1.0, (n,))),
+    "negative_binomial": lambda r, n: T.exp(-1.0 * r.negative_binomial(5, 0.4, (n,))),
+    "sums": lambda r, n: T.log(r.gamma(2.0, 1.0, (3, n))).sum(axis=1),
+    "columns": lambda r, n: T.log(r.gamma(2.0, 1.0, (n, 5))).sum(axis=0),
+}
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 255, 256, 257, 1000])
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_that_are_made_before_a_loop(name, n):
+    for mine, wanted in zip(*[drawn(lambda r: DRAWS[name](r, n), linker) for linker in ("c", "py")]):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-11, atol=1e-13)
+
+
+def test_which_draws_are_made_before():
+    def text(found):
+        return str(tg.function([], found).stage("print"))
+
+    r = T.random.RandomStream(seed=1)
+    assert "drawn0_0[" in text(r.standard_t(4.0, (500,)))
+    assert "drawn0_1[" in text(T.log(r.gamma(2.0, 1.0, (500,)) / r.gamma(3.0, 1.0, (500,))))
+    assert "drawn0" not in text(r.gamma(2.0, 1.0, (500,)) * 3)  # nothing else there has vectors to gain
+
+
+def test_a_draw_by_what_a_loop_writes_stays_in_it():
+    lines = [
+        "#pragma GCC ivdep",
+        "for (int64_t i0 = begin; i0 < end; i0++) {",
+        "    out0[i0] = in0[i0] + 1;",
+        "    const double v0 = out0[i0];",
+        "    out1[i0] = log(tg_gamma_draw(g0, g1, i0, v0));",
+        "}",
+    ]
+    assert before_loops(lines) == lines
+    before = [line.replace("out0[i0];", "in0[i0];") for line in lines]
+    assert any("drawn0_0[i0 - drawn0_from] = tg_gamma_draw(g0, g1, i0, v0);" in line for line in before_loops(before))

@@ -10,7 +10,7 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
-from termgraph.backends.c.text import float32, past_caches, random_bits
+from termgraph.backends.c.text import float32, made_before, past_caches
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
@@ -397,7 +397,7 @@ class KernelWriter:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
-        p.lines = random_bits.made_before_loops(p.lines)
+        p.lines = made_before.before_loops(p.lines)
         self.choose_functions(p, noinline)
         if noinline:
             head = f"static __attribute__((noinline)) void @(tg_context *c, {arguments})"
