@@ -44,6 +44,13 @@ def kept_back(mask, g):
 
 
 @formula
+def beside_back(k, i, p, j, q, g):
+    """What the cotangents g of two matrices side by side are for the elements of matrix `k`."""
+    indices, ends, before = ((i, p, q[:-1]), (j, q, p[1:]))[k]
+    return g[T.arange(indices.shape[0]) + before[csm_majors(indices, ends)]]
+
+
+@formula
 def dense_back(i, p, g, format):
     """What the cotangents g of all elements contribute to the stored ones."""
     return gather(g, rows_of(i, p, format), columns_of(i, p, format), index=("a", "a"))

@@ -6,6 +6,7 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_sparse import (
+    beside_back,
     columns_of,
     dense_back,
     diagonal_back,
@@ -24,6 +25,7 @@ from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.sparse import (
     csm,
+    csm_beside,
     csm_data,
     csm_dense,
     csm_diagonal,
@@ -50,6 +52,8 @@ def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, g, f: param, b: param):
                                spread_back(y, j, g, gather(x, i, index=("a",)))))
     yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),        (ordered_back(i, p, n, g), None, None, None))
     yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, kept_back(s, g), None, None))
+    yield rule("beside",   pullback(csm_beside(d, i, p, x, j, c, n), g, h),
+                           (beside_back(0, i, p, j, c, g), None, None, beside_back(1, i, p, j, c, g), None, None, None))
     yield rule("dense",    pullback(csm_dense(d, i, p, n, h, format=f), g),
                            (dense_back(i, p, g, f), None, None, None, None))
     yield rule("diagonal", pullback(csm_diagonal(d, i, p, n), g),

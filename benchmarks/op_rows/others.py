@@ -356,7 +356,7 @@ op("sparse.col_scale", "s:csr[n,m] y:f[m]", numpy="s @ scipy.sparse.diags(y)", *
 op(
     "sparse.vstack sparse.hstack",
     "s:csr[n,m] t:csr[n,m]",
-    "T.NAME([s, t])",
+    "T.NAME([s, t], format='csr')",
     numpy="scipy.NAME([s, t], format='csr')",
     **S,
 )

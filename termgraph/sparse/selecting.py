@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import termgraph.tensor
 from termgraph.sparse.basic import kept
@@ -13,7 +13,8 @@ from termgraph.tensor.checks import Assert
 from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.stretches import expanded
 from termgraph.tensor.variable import TensorVariable, Variable
-from termgraph.terms.sparse import INDEX
+from termgraph.terms.dtypes import promote
+from termgraph.terms.ops import sparse as ops
 
 T: Any = termgraph.tensor
 
@@ -125,18 +126,14 @@ def _interleaved(blocks: list[Parts], name: str, dtype: DTypeLike) -> Parts:
     """Row after row (CSC: column), of each block in turn: no element changes its format on the way."""
     first, major = blocks[0], blocks[0].major
     ends = [_as_many(blocks, major, name)(b.indptr) for b in blocks]
-    places, indices, width = [], [], cast(Any, 0)
-    for i, b in enumerate(blocks):
-        others = [e[1:] if j < i else e[:-1] for j, e in enumerate(ends) if j != i]
-        before = sum(others, T.zeros((), INDEX))  # what the other blocks have before this one's elements of a row
-        places.append(T.arange(b.indices.shape[0]) + (before[b.majors] if others else 0))
-        indices.append(b.indices + as_index(width))
-        width = width + b.shape[1 - major]
-    at = T.concatenate(places)
-    data = T.concatenate([b.data if dtype is None else T.cast(b.data, dtype) for b in blocks])
-    data, columns = [T.set_subtensor(T.zeros_like(v)[at], v) for v in (data, T.concatenate(indices))]
+    dtype = promote(*[b.data.type.np_dtype for b in blocks]).name if dtype is None else dtype
+    data, indices, indptr, width = T.cast(first.data, dtype), first.indices, ends[0], first.minor
+    for b, others in zip(blocks[1:], ends[1:]):
+        more = T.cast(b.data, dtype)
+        data, indices = ops.csm_beside(data, indices, indptr, more, b.indices, others, width)
+        indptr, width = as_index(indptr + others), width + b.minor
     shape = T.stack([first.shape[0], width] if major == 0 else [width, first.shape[1]])
-    return Parts(first.format, data, columns, as_index(sum(ends[1:], ends[0])), shape)
+    return Parts(first.format, data, indices, indptr, shape)
 
 
 def _as_many(blocks: list[Parts], axis: int, name: str) -> Callable[[Any], Any]:

@@ -37,6 +37,7 @@ def test_routines_are_their_meanings(kinds, rng):
         *ops.csm_sorted(i, p, n),
         *ops.csm_ordered(mask, i, p, n),
         *ops.csm_kept(T.neq(mask, 0), mask, i, p),
+        *ops.csm_beside(T.cast(i, "float64") / 3, i, p, T.cast(j, "float64"), j, q, n),
     ]
     in_c, plain = (tg.function([i, p, j, q, n, mask], found, mode=tg.Mode(linker=name)) for name in ("c", "py"))
     assert all("all operations are compiled" in part.why for part in in_c.why_not_native())
@@ -147,6 +148,13 @@ def test_wrong_patterns_are_refused(linker):
     for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1], [0, 2]):
         with pytest.raises((ValueError, IndexError)):
             diagonal([0, 1], wrong)
+    ends = T.constant(np.array([0, 1, 2], "int32"))
+    for pair in ((i, p, i, ends), (i, ends, i, p)):
+        f = tg.function([i, p], ops.csm_beside(x, *pair[:2], x, *pair[2:], 3), mode=tg.Mode(linker=linker))
+        np.testing.assert_array_equal(f([2, 0], [0, 1, 2])[1], [2, 5, 0, 3])
+        for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1], [0, 2]):
+            with pytest.raises((ValueError, IndexError)):
+                f([0, 1], wrong)
     f = tg.function([i, p], ops.csm_kept(T.eq(i, 0), x, i, p), mode=tg.Mode(linker=linker))
     for wrong in ([0, 1, 3], [0, 3, 2], [1, 1, 2], [0, 1, 1]):
         with pytest.raises((ValueError, IndexError)):
@@ -298,3 +306,23 @@ def test_derivatives_of_whole_matrices_and_diagonals(format, rng):
     back, forth = f(a.data, direction)
     np.testing.assert_allclose(back, right)
     np.testing.assert_allclose(forth, right @ direction)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_derivatives_of_matrices_beside_each_other(format, rng):
+    """Those of the blocks put in their places in an array."""
+    join, make = (S.hstack, S.CSR) if format == "csr" else (S.vstack, S.CSC)
+    x, y, w = T.dvectors("x", "y", "w")
+    one, two = (
+        make(x, [2, 0, 1], [0, 2, 3], (2, 3) if format == "csr" else (3, 2)),
+        (make(y, [1, 0, 1], [0, 1, 3], (2, 2))),
+    )
+    cost = (join([one, two, one], format=format).data ** 2 * w).sum()
+    given = rng.normal(size=3), rng.normal(size=3), np.arange(1.0, 10.0)
+    f = tg.function([x, y, w], [*tg.grad(cost, [x, y]), tg.Rop(cost, [x, y], [T.ones_like(x), T.zeros_like(y)])])
+    a, b, slope = f(*given)
+    # stored in this order: x0 x1 y0 x0 x1, x2 y1 y2 x2
+    want = 2 * given[0] * [1 + 4, 2 + 5, 6 + 9]
+    np.testing.assert_allclose(a, want)
+    np.testing.assert_allclose(b, 2 * given[1] * [3, 7, 8])
+    np.testing.assert_allclose(slope, want.sum())

@@ -17,6 +17,7 @@ OUTSIDE = "a sparse matrix has an element at index {0}, which is out of bounds"
 NOT_COUNTED = "the indptr of a sparse matrix does not count its {0} elements"
 UNEQUAL.update(
     entries="data and indices of a sparse matrix have lengths {0} and {1}",
+    beside="matrices side by side must have as many rows (CSC: columns): their indptr have lengths {0} and {1}",
     pointers="the matrices must have the same shape: their indptr have lengths {0} and {1}",
 )
 
@@ -78,6 +79,17 @@ def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
 
 
+def _beside(t: AnyTerm) -> Spec | None:
+    if t.args[0].type.dtype in HALVES:
+        return None
+    ins = (("entries",), ("entries",), ("beside",), ("more",), ("more",), ("beside",), ())
+    return Spec("csm_beside", (), ins, (("room",), ("room",)), None, NOT_COUNTED)
+
+
+def _beside_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    sizes["width"], sizes["room"] = s.as_length(t.args[-1], t), sizes["entries"] + sizes["more"]
+
+
 def _joined(t: AnyTerm) -> Spec | None:
     if t.args[0].type.dtype == "bool" or t.args[0].type.dtype in HALVES:
         return None
@@ -132,7 +144,8 @@ SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
 SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
 SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
 SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
-SIZES.update(csm_ordered=_sorted_sizes)
+SPECS.update(csm_beside=_beside)
+SIZES.update(csm_ordered=_sorted_sizes, csm_beside=_beside_sizes)
 SIZES.update(csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
     csm_dense=lambda t: (t.type.dtype, INDEX, INDEX, "int64", "int64"),
@@ -143,6 +156,7 @@ READS.update(
     csm_sorted=lambda t: (INDEX, INDEX, "int64"),
     csm_ordered=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
     csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),
+    csm_beside=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
     csm_joined=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
     csm_multiplied=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64", "int64"),
     csm_kept=lambda t: ("bool", t.args[1].type.dtype, INDEX, INDEX),

@@ -347,6 +347,35 @@ csm_kept = _sparse_op(
 )
 
 
+def _infer_beside(
+    one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, width: Type
+) -> TupleType:
+    a, b = require_tensor(one, "data of csm_beside"), require_tensor(two, "data of csm_beside")
+    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
+        raise TypeError(f"csm_beside takes the data of two matrices of one dtype, got {a} and {b}")
+    indices = _infer_merged(one_at, one_ends, two_at, two_ends, width, both=False).types[2]
+    return TupleType((TensorType.of(a.dtype, indices.shape), indices))  # type: ignore[attr-defined]
+
+
+def _beside(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
+    one, one_at, one_ends, two, two_at, two_ends, width = parts
+    if len(one_ends) != len(two_ends):
+        lengths = f"their indptr have lengths {len(one_ends)} and {len(two_ends)}"
+        raise ShapeError(f"matrices side by side must have as many rows (CSC: columns): {lengths}")
+    order = np.argsort(np.concatenate([_majors(one, one_ends), _majors(two, two_ends)]), kind="stable")
+    return tuple(np.concatenate(v)[order] for v in ((one, two), (one_at, (two_at + width).astype(INDEX))))
+
+
+csm_beside = _sparse_op(
+    "csm_beside",
+    infer=_infer_beside,
+    meaning=_beside,
+    nout=2,
+    doc="csm_beside(data, indices, indptr, data, indices, indptr, minor length of the first): data and indices of two "
+    "matrices side by side, each row that of the first and then that of the second.",
+)
+
+
 def _infer_joined(
     one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, minor: Type, *, both: bool
 ) -> TupleType:

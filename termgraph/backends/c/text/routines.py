@@ -391,6 +391,13 @@ def _kept(x: _Text) -> None:
     x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
+def _beside(x: _Text) -> None:
+    sizes = map(x.size, ("beside", "entries", "more", "width"))
+    given = [*_vectors(x, x.n.reads[:6]), *sizes, *map(x.pointer, x.n.results)]
+    name = f"tg_csm_beside_{SHORT[x.n.results[0].buf.dtype]}"
+    x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+
+
 def _all_elements(x: _Text) -> None:
     (out,), across = x.n.results, x.n.term.op.params["format"] == "csc"
     sizes = [x.size("entries"), *map(x.size, ("columns", "rows") if across else ("rows", "columns")), x.pointer(out)]
@@ -462,6 +469,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_joined": _joined,
     "csm_multiplied": _multiplied,
     "csm_kept": _kept,
+    "csm_beside": _beside,
     "csm_dense": _all_elements,
     "csm_diagonal": _diagonal,
     "trsm": _trsm,

@@ -163,6 +163,24 @@ static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *data, int64_
     return 0;
 }
 """,
+    "tg_csm_beside": """
+/* Row after row of two matrices. Returns 1 if indptr does not count the elements of one. */
+static int tg_csm_beside_$N(const $T *one, int64_t d, const int32_t *at, int64_t s, const int32_t *ends, int64_t p,
+                            const $T *two, int64_t e, const int32_t *at_two, int64_t t, const int32_t *ends_two,
+                            int64_t q, int64_t pointers, int64_t entries, int64_t more, int64_t width, $T *out,
+                            int32_t *places)
+{
+    if (pointers < 1 || ends[0] != 0 || ends_two[0] != 0) return 1;
+    if (ends[(pointers - 1) * p] != entries || ends_two[(pointers - 1) * q] != more) return 1;
+    for (int64_t i = 1, k = 0, l = 0, n = 0; i < pointers; i++) {
+        const int64_t end = ends[i * p], last = ends_two[i * q];
+        if (end < k || end > entries || last < l || last > more) return 1;
+        for (; k < end; k++, n++) out[n] = one[k * d], places[n] = at[k * s];
+        for (; l < last; l++, n++) out[n] = two[l * e], places[n] = at_two[l * t] + (int32_t)width;
+    }
+    return 0;
+}
+""",
     "tg_csm_dense": """
 /* All elements, by rows or, if those of the matrix are the columns, across; of some rows while their zeros are in
    the cache.
