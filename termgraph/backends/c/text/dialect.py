@@ -326,6 +326,8 @@ class CDialect:
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""
         place = f"{buf.name}[{offset}]"
+        if buf.dtype == "bool" and buf.kind == "input":  # any byte but 0 is true there, as in NumPy
+            return f"({place} != 0)"
         return f"tg_from_{HALVES[buf.dtype]}({place})" if buf.dtype in HALVES else place
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
