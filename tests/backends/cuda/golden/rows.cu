@@ -118,3 +118,88 @@ extern "C" __global__ void __launch_bounds__(256, 1) kernel0_by_warps(const floa
         }
     }
 }
+
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0_part0(const float *__restrict__ in0, tg_int n0_0, tg_int n0_1, char *tg_partials, int parts)
+{
+    __shared__ __align__(16) char tg_room[512];
+    const int team = blockDim.x, lane = threadIdx.x;
+    for (tg_int column = blockIdx.x; column < n0_0; column += gridDim.x) {
+        const tg_int i0 = column;
+        float a0 = (-TG_INFF);
+        const tg_int each = ((n0_1) + (int)gridDim.y - 1) / (int)gridDim.y, from = blockIdx.y * each;
+        const tg_int to = from + each < n0_1 ? from + each : n0_1;
+        tg_int at = from + lane;
+        for (; at < to - 7 * team; at += 8 * team) {
+            #pragma unroll
+            for (int u = 0; u < 8; u++) {
+                const tg_int i1 = at + u * team;
+                const float v0 = in0[i0*n0_1 + i1];
+                a0 = v0 > a0 || v0 != v0 ? v0 : a0;
+            }
+        }
+        for (; at < to; at += team) {
+            const tg_int i1 = at;
+            const float v1 = in0[i0*n0_1 + i1];
+            a0 = v1 > a0 || v1 != v1 ? v1 : a0;
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        if (lane == 0) ((float *)(tg_partials + (int64_t)0 * gridDim.y * (n0_0)))[blockIdx.y * (tg_int)(n0_0) + column] = a0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0_part1(const float *__restrict__ in0, float *__restrict__ out0, tg_int n0_0, tg_int n0_1, char *tg_partials, int parts)
+{
+    __shared__ __align__(16) char tg_room[512];
+    const int team = blockDim.x, lane = threadIdx.x;
+    for (tg_int column = blockIdx.x; column < n0_0; column += gridDim.x) {
+        const tg_int i0 = column;
+        float a0 = (-TG_INFF);
+        for (int part = lane; part < parts; part += team) {
+            a0 = ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] > a0 || ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] != ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] ? ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] : a0;
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        const float v0 = (tg_isfinite_f32(a0) ? a0 : 0.0f);
+        float a1 = 0.0f;
+        const tg_int each = ((n0_1) + (int)gridDim.y - 1) / (int)gridDim.y, from = blockIdx.y * each;
+        const tg_int to = from + each < n0_1 ? from + each : n0_1;
+        tg_int at = from + lane;
+        for (; at < to; at += team) {
+            const tg_int i1 = at;
+            const float v1 = expf((in0[i0*n0_1 + i1] - v0));
+            a1 += v1;
+            out0[i0*n0_1 + i1] = v1;
+        }
+        a1 = tg_fold(a1, tg_sum(), team, tg_room);
+        if (lane == 0) ((float *)(tg_partials + (int64_t)16 * gridDim.y * (n0_0)))[blockIdx.y * (tg_int)(n0_0) + column] = a1;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) kernel0_part2(float *__restrict__ out0, tg_int n0_0, tg_int n0_1, char *tg_partials, int parts)
+{
+    __shared__ __align__(16) char tg_room[512];
+    const int team = blockDim.x, lane = threadIdx.x;
+    for (tg_int column = blockIdx.x; column < n0_0; column += gridDim.x) {
+        const tg_int i0 = column;
+        float a0 = (-TG_INFF);
+        for (int part = lane; part < parts; part += team) {
+            a0 = ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] > a0 || ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] != ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] ? ((const float *)(tg_partials + (int64_t)0 * parts * (n0_0)))[part * (tg_int)(n0_0) + column] : a0;
+        }
+        a0 = tg_fold(a0, tg_max(), team, tg_room);
+        const bool v0 = tg_isfinite_f32(a0);
+        const float v1 = (v0 ? a0 : 0.0f);
+        float a1 = 0.0f;
+        for (int part = lane; part < parts; part += team) {
+            a1 += ((const float *)(tg_partials + (int64_t)16 * parts * (n0_0)))[part * (tg_int)(n0_0) + column];
+        }
+        a1 = tg_fold(a1, tg_sum(), team, tg_room);
+        const float v2 = (1 / (v0 ? a1 : TG_NANF));
+        const tg_int each = ((n0_1) + (int)gridDim.y - 1) / (int)gridDim.y, from = blockIdx.y * each;
+        const tg_int to = from + each < n0_1 ? from + each : n0_1;
+        tg_int at = from + lane;
+        for (; at < to; at += team) {
+            const tg_int i1 = at;
+            const float v3 = out0[i0*n0_1 + i1];
+            out0[i0*n0_1 + i1] = (v3 * v2);
+        }
+    }
+}
