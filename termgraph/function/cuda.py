@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from termgraph import db
 from termgraph._records import NamedTuple
 from termgraph.backends.cuda.link import link
 from termgraph.backends.cuda.run import device
+from termgraph.backends.cuda.run.arrivals import arrived
+from termgraph.backends.cuda.run.context import only
 from termgraph.backends.cuda.run.device import numbered
 from termgraph.backends.cuda.run.device_array import DeviceArray, as_device_array, interface_of
 from termgraph.backends.cuda.run.updates import Commit, Pending
@@ -145,6 +148,7 @@ class CudaFunction(MachineFunction):
         self._resident = [
             i for i, item in enumerate(self.maker.inputs) if item.shared and can_live_there(item.variable.type)
         ]
+        self._all_there = all(i.op.kind in ("kernel", "transfer") for i in program.instructions)
         shapes = [getattr(self.maker.inputs[i].variable.type, "shape", ()) for i in self._updated]
         self._sized = [(i, k) for k, i in enumerate(self._updated) if any(n is not None for n in shapes[k])]
 
@@ -170,8 +174,9 @@ class CudaFunction(MachineFunction):
     def _run(self, values: list[Any]) -> list[Any]:
         if not self._updated:
             return super()._run(values)
-        with self._turn:  # what the last kernels read must not be overwritten by another call
-            return super()._run(values)
+        alone = only() if self._all_there else None  # its context is entered once, then
+        with self._turn, alone.lock if alone else nullcontext():  # what the last kernels read must not be overwritten
+            return arrived(super()._run(values))
 
     def _fresh(self, results: list[Any], values: list[Any]) -> bool:
         """Whether all results are arrays on a device with memory of their own, which is no argument's either; or all

@@ -39,6 +39,8 @@ class EmulatedDriver:
         self.sizes: dict[int, int] = {}
         self.lost: str | None = None
         self.launches = self.replays = 0
+        self.done = 0  # pieces of work
+        self.waits: list[int] = []  # how many were still queued after each wait
         self.followers: list[int] = []  # streams of others that wait for this one
         self.lock = threading.RLock()  # one thread runs the queue at a time, or a free could overtake a copy
 
@@ -113,10 +115,22 @@ class EmulatedDriver:
         self.do(run)
 
     def synchronize(self) -> None:
+        self.reach(self.mark())
+
+    def landing(self, size: int) -> np.ndarray:
+        return np.full(size, 0xFF, np.uint8)
+
+    def mark(self) -> int:
+        return self.done + len(self.queue)
+
+    def reach(self, mark: int) -> None:
         if self.lost:
             raise DeviceLost(f"the device cannot be used after a kernel failed: {self.lost}")
         with self.lock:
-            queue, self.queue = self.queue, []
+            count = max(0, mark - self.done)
+            queue, self.queue = self.queue[:count], self.queue[count:]
+            self.done += count
+            self.waits.append(len(self.queue))
             for step in queue:
                 step()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from termgraph.backends.cuda.generate import CudaProgram, generated
+from termgraph.backends.cuda.run.arrivals import departed
 from termgraph.backends.cuda.run.context import Device
 from termgraph.backends.cuda.run.device_array import Spare, as_device_array, to_host
 from termgraph.backends.cuda.run.executor import Executable
@@ -94,7 +95,7 @@ def link(
         if i not in gone:
             order.append(_copy(ins, devices) if ins.op.family in COPIES else ins)
     terms = [judge.plain(t) for t in plain.term_of]
-    order = _ordered(_together(plain, order), {*plain.inputs, *plain.constants})
+    order = _ordered(_together(order, departed if updates else to_host), {*plain.inputs, *plain.constants})
     return Program(plain.inputs, plain.constants, order, plain.outputs, terms)
 
 
@@ -219,13 +220,18 @@ def _copy(ins: Instruction, devices: Callable[[int], Device]) -> Instruction:
     return Instruction(op, ins.inputs, ins.outputs, ins.terms, False, op.meaning)
 
 
-def _together(p: Program, order: list[Instruction]) -> list[Instruction]:
-    """One copy for all results that only the caller wants: there is one wait."""
+def _together(order: list[Instruction], to_caller: Callable[[Sequence[Any]], list[Any]]) -> list[Instruction]:
+    """One copy for all results that only the caller wants: there is one wait, after the updates if there are any."""
     read = {s for ins in order for s in ins.inputs}
     last = [ins for ins in order if ins.op.name == "host_from_gpu" and ins.outputs[0] not in read]
-    if len(last) < 2:
+    if not last:
         return order
-    op = TransferOp("host_from_gpu", lambda *values: to_host(values))
+    if len(last) == 1:
+        (ins,) = last
+        op = TransferOp("host_from_gpu", lambda value: to_caller([value])[0])
+        one = Instruction(op, ins.inputs, ins.outputs, ins.terms, False, op.meaning)
+        return [one if i is ins else i for i in order]
+    op = TransferOp("host_from_gpu", lambda *values: to_caller(values))
     inputs, outputs = [i.inputs[0] for i in last], [i.outputs[0] for i in last]
     whole = Instruction(op, inputs, outputs, [i.terms[0] for i in last], True, op.meaning)
     return [ins for ins in order if ins not in last] + [whole]

@@ -9,6 +9,7 @@ from backends.cuda.cudacases import inside, no_emulation
 import termgraph as tg
 import termgraph.tensor as T
 from emucuda.driver import emulated_device, emulation
+from gpucheck import models
 from termgraph.backends.cuda.driver.base import OutOfDeviceMemory
 from termgraph.backends.cuda.run.device_array import DeviceArray
 
@@ -166,6 +167,44 @@ def test_results_stay_on_the_device(gpu):
     np.testing.assert_array_equal(turned, xs * 2j)
     with tg.config.change_flags(device="cpu"):
         assert type(tg.function([x], tg.Out(x * 2, target="cuda"))(xs)) is np.ndarray
+
+
+@inside
+@pytest.mark.parametrize("there", [True, False])
+def test_a_step_of_training_never_lets_the_device_run_dry(gpu, there):
+    """Labels are indices, so a call waits for those; gradients and new values are in the queue meanwhile."""
+    params, f, values = models.mlp("cuda", "float32", there=there)
+    x, labels = [DeviceArray.of(v) for v in values]
+    costs = []
+    for _ in range(4):
+        gpu.driver.waits.clear()
+        costs.append(f(x, labels)[0])
+        assert len(gpu.driver.waits) == (1 if there else 2) and min(gpu.driver.waits) > 0
+    kept = [float(np.asarray(c)) for c in costs]
+    assert kept == sorted(kept, reverse=True) and len(set(kept)) == 4  # each result has memory of its own
+    before = [p.get_value() for p in params]
+    with pytest.raises(IndexError):
+        f(x, DeviceArray.of(values[1] + 99))
+    for old, p in zip(before, params):
+        np.testing.assert_array_equal(p.get_value(), old)
+    assert float(np.asarray(f(x, labels)[0])) < kept[-1]
+
+
+def test_results_on_their_way_to_the_host(gpu):
+    """Small ones are copied in their turn and are waited for at the end, large ones at once; all are what they were."""
+    x, n = T.fvector("x"), tg.shared(np.zeros((), "float32"))
+    small, large = [n + 0, x[:0], x > 1, n * x], T.outer(x, x) + n
+    f, g = (tg.function([x], outs, updates=[(n, n + 1)]) for outs in (small, [*small, large]))
+    for length in (3, 200, 300):
+        xs = np.arange(length, dtype="float32")
+        found = [h(xs) for h in (f, g) for _ in range(3)]
+        for k, (now, none, above, times, *rest) in enumerate(found):
+            np.testing.assert_array_equal(now, found[0][0] + k)
+            assert none.shape == (0,) and above.dtype == bool and all(r.base is None for r in (now, above, times))
+            np.testing.assert_array_equal(above, xs > 1)
+            np.testing.assert_array_equal(times, xs * now)
+            for r in rest:
+                np.testing.assert_array_equal(r, np.outer(xs, xs) + now)
 
 
 @inside

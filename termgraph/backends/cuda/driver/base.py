@@ -91,6 +91,15 @@ class Driver(Protocol):
     def download(self, host: Any, address: int) -> None:
         """Copy to a contiguous array on the host; it is there after `synchronize`."""
 
+    def landing(self, size: int) -> Any:
+        """Bytes of the host, page-locked where the package can: a download to them does not wait."""
+
+    def mark(self) -> Any:
+        """A point in the work queued so far, which may be waited for once."""
+
+    def reach(self, mark: Any) -> None:
+        """Wait for the work up to a point, not for what was queued later."""
+
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy on the device."""
 

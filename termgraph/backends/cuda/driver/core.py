@@ -75,6 +75,7 @@ class CoreDriver:
         version = self.ask(cu.cuDriverGetVersion)
         self.cuda_version = f"{version // 1000}.{version % 1000 // 10}"
         self._event: Any = None
+        self._marks: list[Any] = []  # events that nobody waits for
         self._keep_memory(number)
         self.leave(int(before))
 
@@ -170,6 +171,19 @@ class CoreDriver:
 
     def download(self, host: np.ndarray, address: int) -> None:
         self.ask(self.cu.cuMemcpyDtoHAsync, host.ctypes.data, address, host.nbytes, self.stream)
+
+    def landing(self, size: int) -> np.ndarray:
+        place = self.ask(self.cu.cuMemHostAlloc, size, 0)
+        return np.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(int(place)))
+
+    def mark(self) -> Any:
+        event = self._marks.pop() if self._marks else self.ask(self.cu.cuEventCreate, EVENT_WITHOUT_TIME)
+        self.ask(self.cu.cuEventRecord, event, self.stream)
+        return event
+
+    def reach(self, mark: Any) -> None:
+        self.ask(self.cu.cuEventSynchronize, mark)
+        self._marks.append(mark)
 
     def copy(self, to: int, source: int, size: int) -> None:
         self.ask(self.cu.cuMemcpyDtoDAsync, to, source, size, self.stream)

@@ -175,6 +175,19 @@ class PyCudaDriver:
     def download(self, host: np.ndarray, address: int) -> None:
         self.d.memcpy_dtoh_async(host, address, self._stream)
 
+    def landing(self, size: int) -> np.ndarray:
+        return np.empty(size, np.uint8)  # pycuda would give page-locked memory back when its context is gone
+
+    @_in_context
+    def mark(self) -> Any:
+        event = self.d.Event()
+        event.record(self._stream)
+        return event
+
+    @_in_context
+    def reach(self, mark: Any) -> None:
+        mark.synchronize()
+
     @_in_context
     def copy(self, to: int, source: int, size: int) -> None:
         self.d.memcpy_dtod_async(to, source, size, self._stream)

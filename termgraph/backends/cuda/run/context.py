@@ -79,6 +79,8 @@ class Device:
         )  # memory kept for the next calls, given up when there is no other
         self.recording, self.late = False, []  # type: tuple[bool, list[int]]
         self.borrowers: set[int] = set()  # streams of others that may still read what is in `late`
+        self.landings: list[Any] = []  # memory of the host for results on their way
+        self._status: Any = None
         self._blas: Any = _UNKNOWN
         self._dnn: Any = _UNKNOWN
 
@@ -97,6 +99,13 @@ class Device:
         if self._blas is _UNKNOWN:
             self._blas = helpers().blas(self) if self.driver.stream else None
         return self._blas
+
+    def status(self, address: int, size: int) -> Any:
+        """Queue a download of a program's status. Call it with the lock held until it has been read."""
+        if self._status is None:
+            self._status = self.driver.landing(size)
+        self.driver.download(self._status, address)
+        return self._status
 
     def allocate(self, size: int, purpose: Any) -> int:
         """Room on the device; a full device is reported with what fills it. `purpose` is words, or words and a type."""
@@ -236,6 +245,11 @@ def numbered(number: int) -> Device:
         if isinstance(_devices[number].driver, Forked):
             raise NoDevice(FORKED)
         return _devices[number]
+
+
+def only() -> Device | None:
+    """The device, if no other has been opened."""
+    return next(iter(_devices.values())) if len(_devices) == 1 else None
 
 
 def use(device: Device | None, *others: Device) -> Device | None:

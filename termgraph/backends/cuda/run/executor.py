@@ -72,7 +72,9 @@ class Plan:
         self.shapes: list[tuple[int, ...]] = []
         self.places: dict[Any, int] = {}  # offsets in the arena
         self.size = 0
-        self.first = self.last = Part([])  # the last part writes new values of shared variables
+        # Of the first part the rest is what follows the last kernel that can fail; the last part writes new values of
+        # shared variables.
+        self.first = self.rest = self.last = Part([])
         if self.failed:
             return
         self.shapes = [tuple(evaluate(n, env) for n in b.shape) for b in program.outputs]
@@ -85,7 +87,9 @@ class Plan:
         self.places["status"] = self.take(STATUS)
         self.parts, self.scratches, self.room = 1, 0, 0
         last = [step for step in program.steps if getattr(step, "final", False)]
-        self.first = Part(self.plan([step for step in program.steps if step not in last], processors))
+        launches = self.plan([step for step in program.steps if step not in last], processors)
+        sure = _sure(launches) if program.can_fail else 0
+        self.first, self.rest = Part(launches[: len(launches) - sure]), Part(launches[len(launches) - sure :])
         self.last = Part(self.plan(last, processors))
         self.places["scratch", SHARED] = self.take(self.room)
         bufs = {*program.inputs.values(), *program.outputs, *(b for r in program.rooms for b in r)}
@@ -182,12 +186,11 @@ class Executable:
             places = Places(tuple([a.address for a in arrays]), {b: a.address for b, a in outputs.items()})
             if plan.first.launches:
                 self.run(plan, plan.first, places)
-            if self.program.can_fail and plan.first.launches:
-                self.check_status(plan)
-            else:
-                foreign = [a.stream for a in arrays if a.keeps is not None and a.is_foreign]
-                if foreign:
-                    device.release(foreign)
+                if self.program.can_fail:
+                    self.run_checked(plan, places)
+            foreign = [a.stream for a in arrays if a.keeps is not None and a.is_foreign]
+            if foreign:
+                device.release(foreign)
             if not self.program.in_place:
                 return [outputs[b] for b in self.program.outputs]
             replaced = {i for i, _ in self.program.in_place.values()}
@@ -409,16 +412,20 @@ class Executable:
         return out
 
     # ------------------------------------------------------------------ failures
-    def check_status(self, plan: Plan) -> None:
-        """Wait, and raise what the device reports."""
+    def run_checked(self, plan: Plan, places: Places) -> None:
+        """Queue what follows the last kernel that can fail; raise what the device, which goes on meanwhile, reports."""
         assert self.arena is not None
-        status = np.zeros(5, np.int64)
-        self.device.driver.download(status, self.arena.address + plan.places["status"])
-        self.device.driver.synchronize()
-        if status[0]:
-            *where, step = map(int, status)
-            self.failed = self.failure(*where, step % LARGEST, step // LARGEST)
+        device = self.device
+        found = device.status(self.arena.address + plan.places["status"], STATUS)
+        mark = device.driver.mark()
+        if plan.rest.launches:
+            self.run(plan, plan.rest, places)
+        device.driver.reach(mark)
+        code, *where, step = found.view(np.int64).tolist()
+        if code:
+            self.failed = self.failure(code, *where, step % LARGEST, step // LARGEST)
             if not self.tolerant:
+                device.driver.synchronize()  # whoever lent an array may change it when the error comes
                 raise self.failed
 
     def failure(self, code: int, site: int, *numbers: int) -> Exception:
@@ -431,6 +438,7 @@ class Executable:
         """Recorded graphs hold addresses of the arena."""
         for plan in self.plans.values():
             plan.first.graphs.clear()
+            plan.rest.graphs.clear()
             plan.last.graphs.clear()
 
     def free(self) -> None:
@@ -438,6 +446,21 @@ class Executable:
         self.forget_graphs()
         self.arena = None
         self.spare.free()
+
+
+def _sure(launches: Sequence[Any]) -> int:
+    """How many launches follow the last one that can report a failure."""
+    for k, launch in enumerate(reversed(launches)):
+        if _can_fail(launch):
+            return k
+    return 0
+
+
+def _can_fail(launch: Any) -> bool:
+    """Whether a launch, or one inside a loop, can report a failure."""
+    if isinstance(launch, PlannedSteps):
+        return any(map(_can_fail, launch.launches))
+    return any(kind == "status" for kind, _ in getattr(launch, "params", ()))
 
 
 def _sharing(launch: Any) -> Any:
