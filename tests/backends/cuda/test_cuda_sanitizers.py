@@ -35,7 +35,9 @@ def test_nothing_is_found_in_generated_kernels(mode):
 @pytest.mark.parametrize("mode", ["address", "undefined", "thread"])
 def test_nothing_is_found_in_more_of_them(mode):
     status, output = run(
-        "elementwise, sums, wide rows, columns in parts, turned, indexing, running sums, shapes, half", mode
+        "elementwise, sums, wide rows, columns in parts, turned, indexing, running sums, "
+        "running sums over many blocks, sorting by digits, shapes, half",
+        mode,
     )
     assert status == 0, output[-3000:]
     status, output = run("convolutions, pooling, batch norm", mode)
@@ -51,6 +53,9 @@ PLANTED = [
     ("running products", "no barrier before totals are read", "thread", "data race"),
     ("sorting", "no barrier between the steps of a sorting network", "thread", "data race"),
     ("sorting by tiles", "a run that ends one element late", "address", "AddressSanitizer"),
+    ("sorting by digits", "no barrier before digits are counted", "thread", "data race"),
+    ("sorting by digits", "digits of a whole tile", "address", "AddressSanitizer"),
+    ("running sums over many blocks", "no barrier before a tile is overwritten", "thread", "data race"),
     ("turned", "no barrier before a square is read", "plain", "wrong values"),
     ("turned", "a square without its edge", "address", "AddressSanitizer"),
     ("rows", "one row too many", "address", "AddressSanitizer"),

@@ -1,8 +1,9 @@
 """Running sums and products, sorting and searching along one axis, by many threads: (before, along, after) it.
 
-Running sums: chunks of the axis are added up, then the sums of the chunks, then each chunk again from where it begins.
+Running sums: a block walks along a row, a tile in shared memory at a time. Where rows are few, chunks of them are added
+up, then the sums of the chunks, then a block walks along each chunk from where it begins.
 Sorting: tiles in shared memory by a bitonic network, then runs of twice the length, in which each element finds its
-place by itself. All depends on lengths only, and equal elements keep their order.
+place by itself; long rows by digits. All depends on lengths only, and equal elements keep their order.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.cuda.text import digits
 from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.backends.cuda.text.dialect import COMPUTED, STORED, literal, reader, writer
 from termgraph.backends.cuda.text.functions import AxisCall, Launch
@@ -24,34 +26,47 @@ SORTING = ("sort", "argsort")
 SEARCHING = "searchsorted"
 NAMES = (*RUNNING, *SORTING, SEARCHING)
 BLOCK = 256
-CHUNK = 2048  # elements of a row that a block adds up, or sorts in shared memory
+CHUNK = 2048  # elements of a row that a block sorts in shared memory; rows up to it are added up by a block of 256
+WALKERS, TILE = 512, 16384  # threads that walk along a row, and the bytes of it that they hold
+MERGED, LONGEST = 8192, 2**31  # rows between these are sorted by digits, with places and counts of 32 bits
+ENOUGH, SPREAD = 96, 1056  # rows that are not cut into chunks; chunks that others are cut into
 SHORT = 32  # rows up to this length are added up by one thread each
 PART, MANY = 256, 16384  # the same for columns, if there are fewer than MANY
+COUNTS = f"cumsum_{digits.COUNT}_{digits.COUNT}"
 
 
 def kernels(calls: Sequence[Call]) -> list[str]:
     """The kernels that some calls need."""
     texts: dict[str, str] = {}
     for call in calls:
-        texts.setdefault(_suffix(call), _text(call))
+        texts.setdefault(_suffix(call), _text(call.name, call.operands[0][0].dtype, call.buf.dtype))
+        length = call.sizes[1].const
+        if call.name in SORTING and (length is None or length > MERGED):
+            given, made = call.operands[0][0].dtype, call.buf.dtype
+            texts.setdefault(COUNTS, _text("cumsum", digits.COUNT, digits.COUNT))
+            key = f"{_suffix(call)} by digits"
+            texts.setdefault(key, digits.text(_suffix(call), given, made, call.name == "argsort"))
     return list(texts.values())
 
 
 def _suffix(call: Call) -> str:
-    return f"{call.name}_{call.operands[0][0].dtype}_{call.buf.dtype}"
+    return _name(call.name, call.operands[0][0].dtype, call.buf.dtype)
 
 
-def _text(call: Call) -> str:
-    given, made = call.operands[0][0].dtype, call.buf.dtype
-    sorts = call.name in (*SORTING, SEARCHING)
+def _name(name: str, given: str, made: str) -> str:
+    return f"{name}_{given}_{made}"
+
+
+def _text(name: str, given: str, made: str) -> str:
+    sorts = name in (*SORTING, SEARCHING)
     number = given if sorts else made
     marks = {
-        "$NAME": _suffix(call), "$IN": STORED[given], "$OUT": STORED[made], "$C": COMPUTED[number],
-        "$READ": reader(given), "$WRITE": writer(made), "$KEY": writer(given), "$OP": RUNNING.get(call.name, ""),
-        "$ARG": str(int(call.name == "argsort")),
-        "$UNIT": _unit(call.name, number),
+        "$NAME": _name(name, given, made), "$IN": STORED[given], "$OUT": STORED[made], "$C": COMPUTED[number],
+        "$READ": reader(given), "$WRITE": writer(made), "$KEY": writer(given), "$OP": RUNNING.get(name, ""),
+        "$ARG": str(int(name == "argsort")),
+        "$UNIT": _unit(name, number), "$ITEMS": str(_tile(made) // WALKERS), "$TILE": str(_tile(made)),
     }  # fmt: skip
-    text = SEARCH_TEXT if call.name == SEARCHING else SORT_TEXT if sorts else RUNNING_TEXT
+    text = SEARCH_TEXT if name == SEARCHING else SORT_TEXT if sorts else RUNNING_TEXT
     for mark, meaning in marks.items():
         text = text.replace(mark, meaning)
     return text
@@ -78,23 +93,43 @@ def plan(step: AxisCall, env: Mapping[str, int], processors: int) -> tuple[list[
     return [x._replace(params=[*x.params, ("flag", step.guard)]) for x in launches], size
 
 
-def _launch(name: str, grid: int, params: list[tuple[str, Any]]) -> Launch:
-    return Launch(f"tg_{name}", (grid, 1, 1), (BLOCK, 1, 1), params, {})
+def _launch(name: str, grid: int, params: list[tuple[str, Any]], block: int = BLOCK) -> Launch:
+    return Launch(f"tg_{name}", (grid, 1, 1), (block, 1, 1), params, {})
 
 
 def _rows(call: Call, sizes: list[int], source: Any, target: Any, processors: int) -> tuple[list[Launch], int]:
-    """A block for each chunk of a row."""
+    """A block for each row, or for each chunk of a row."""
     rows, n, _ = sizes
-    chunks, name = -(-n // CHUNK), _suffix(call)
-    head = [("int", n), ("int", chunks), source]
+    return _added(_suffix(call), call.buf.dtype, rows, n, source, target, 0)
+
+
+def _added(name: str, made: str, rows: int, n: int, source: Any, target: Any, room: int) -> tuple[list[Launch], int]:
+    """Running sums along rows, with sums of chunks at some place in the room, and how many bytes these take."""
+    tile, none = _tile(made), ("null", None)
+    if n <= CHUNK:
+        return [_launch(name, rows, [("int", n), source, target])], 0
+    parts = 1 if rows >= ENOUGH else min(-(-SPREAD // rows), -(-n // tile))
+    chunk = -(-n // (parts * tile)) * tile
+    chunks = -(-n // chunk)
+    head = [("int", n), ("int", chunks), ("int", chunk), source]
     if chunks == 1:
-        return [_launch(name, rows, [*head, ("null", None), target])], 0
-    sums = ("room", 0)
+        return [_launch(f"{name}_walk", rows, [*head, none, target], WALKERS)], 0
+    sums = ("room", room)
     return [
         _launch(f"{name}_sums", rows * chunks, [*head, sums]),
         _launch(f"{name}_offsets", rows, [("int", chunks), sums]),
-        _launch(name, rows * chunks, [*head, sums, target]),
-    ], rows * chunks * _width(call.buf.dtype)
+        _launch(f"{name}_walk", rows * chunks, [*head, sums, target], WALKERS),
+    ], rows * chunks * _width(made)
+
+
+def _counts(rows: int, n: int, at: Any, room: int) -> tuple[list[Launch], int]:
+    """Counts of digits, added up where they are."""
+    return _added(COUNTS, digits.COUNT, rows, n, at, at, room)
+
+
+def _tile(dtype: str) -> int:
+    """How many elements a walking block holds."""
+    return TILE // _width(dtype)
 
 
 def _lanes(call: Call, sizes: list[int], source: Any, target: Any, processors: int) -> tuple[list[Launch], int]:
@@ -124,6 +159,8 @@ def _sort(call: Call, sizes: list[int], source: Any, target: Any, processors: in
     outer, n, inner = sizes
     rows, tiles, name = outer * inner, -(-n // CHUNK), _suffix(call)
     item, count = np.dtype(call.operands[0][0].dtype).itemsize, rows * n
+    if MERGED < n < LONGEST:
+        return digits.launches(name, item, call.name == "argsort", sizes, source, target, _counts)
     keys = -(-count * item // 256) * 256
     places = -(-count * 4 // 256) * 256 if call.name == "argsort" else 0
     rooms = [(("room", k * (keys + places)), ("room", k * (keys + places) + keys)) for k in (0, 1)]
@@ -174,14 +211,23 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
 
 RUNNING_TEXT = r"""
 extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_sums(
-    tg_int n, tg_int chunks, const $IN *__restrict__ x, $C *__restrict__ sums, const bool *needed)
+    tg_int n, tg_int chunks, tg_int chunk, const $IN *__restrict__ x, $C *__restrict__ sums, const bool *needed)
 {
     if (needed && !*needed) return;
     __shared__ __align__(16) char tg_room[512];
-    const tg_int row = (tg_int)blockIdx.x / chunks, first = (tg_int)blockIdx.x % chunks * 2048;
+    const tg_int row = (tg_int)blockIdx.x / chunks, begin = (tg_int)blockIdx.x % chunks * chunk;
+    const tg_int end = n - begin < chunk ? n : begin + chunk;
+    x += (int64_t)row * n;
     $C sum = $UNIT;
-    for (tg_int i = first + threadIdx.x; i < first + 2048 && i < n; i += 256)
-        sum = $OP()(sum, ($C)$READ(x[(int64_t)row * n + i]));
+    tg_int i = begin + threadIdx.x;
+    for (; i + 7 * 256 < end; i += 8 * 256) {
+        $IN v[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++) v[k] = x[i + k * 256];
+#pragma unroll
+        for (int k = 0; k < 8; k++) sum = $OP()(sum, ($C)$READ(v[k]));
+    }
+    for (; i < end; i += 256) sum = $OP()(sum, ($C)$READ(x[i]));
     sum = tg_fold(sum, $OP(), 256, tg_room);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
@@ -200,19 +246,70 @@ extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME_offsets(
         carry = $OP()(carry, total);
     }
 }
-extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
-    tg_int n, tg_int chunks, const $IN *x, const $C *__restrict__ sums, $OUT *y, const bool *needed)
+extern "C" __global__ void __launch_bounds__(512, 2) tg_$NAME_walk(
+    tg_int n, tg_int chunks, tg_int chunk, const $IN *x, const $C *__restrict__ sums, $OUT *y, const bool *needed)
 {
     if (needed && !*needed) return;
     __shared__ __align__(16) char tg_room[512];
-    const tg_int row = (tg_int)blockIdx.x / chunks, begin = (tg_int)blockIdx.x % chunks * 2048;
+    __shared__ $C tile[$TILE + $TILE / 32]; /* one element more in each 32, so that banks do not collide */
+    const tg_int row = (tg_int)blockIdx.x / chunks, begin = (tg_int)blockIdx.x % chunks * chunk;
+    const tg_int end = n - begin < chunk ? n : begin + chunk;
+    const int own = threadIdx.x * $ITEMS;
+    x += (int64_t)row * n, y += (int64_t)row * n;
     $C carry = sums ? sums[blockIdx.x] : $UNIT;
-    for (tg_int first = begin; first < begin + 2048 && first < n; first += 256) {
+    $IN next[$ITEMS]; /* of the tile after this one, under way while this one is added up */
+#pragma unroll
+    for (int k = 0; k < $ITEMS; k++) {
+        const tg_int i = begin + threadIdx.x + k * 512;
+        next[k] = x[i < end ? i : end - 1];
+    }
+    for (tg_int first = begin; first < end; first += $TILE) {
+        const tg_int left = end - first;
+#pragma unroll
+        for (int k = 0; k < $ITEMS; k++) {
+            const int e = threadIdx.x + k * 512;
+            tile[e + e / 32] = e < left ? ($C)$READ(next[k]) : $UNIT;
+        }
+        if (left > $TILE) {
+#pragma unroll
+            for (int k = 0; k < $ITEMS; k++) {
+                const tg_int i = first + $TILE + threadIdx.x + k * 512;
+                next[k] = x[i < end ? i : end - 1];
+            }
+        }
+        __syncthreads();
+        $C v[$ITEMS];
+#pragma unroll
+        for (int k = 0; k < $ITEMS; k++) v[k] = tile[own + k + (own + k) / 32];
+#pragma unroll
+        for (int k = 1; k < $ITEMS; k++) v[k] = $OP()(v[k - 1], v[k]);
+        $C total;
+        const $C before = $OP()(carry, tg_running(v[$ITEMS - 1], $OP(), $UNIT, total, tg_room));
+#pragma unroll
+        for (int k = 0; k < $ITEMS; k++) tile[own + k + (own + k) / 32] = $OP()(before, v[k]);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < $ITEMS; k++) {
+            const int e = threadIdx.x + k * 512;
+            if (e < left) y[first + e] = $WRITE(tile[e + e / 32]);
+        }
+        carry = $OP()(carry, total);
+        __syncthreads(); /* the tile is still read */
+    }
+}
+extern "C" __global__ void __launch_bounds__(256, 1) tg_$NAME(
+    tg_int n, const $IN *x, $OUT *y, const bool *needed)
+{
+    if (needed && !*needed) return;
+    __shared__ __align__(16) char tg_room[512];
+    $C carry = $UNIT;
+    x += (int64_t)blockIdx.x * n, y += (int64_t)blockIdx.x * n;
+    for (tg_int first = 0; first < n; first += 256) {
         const tg_int i = first + threadIdx.x;
-        const $C v = i < n ? ($C)$READ(x[(int64_t)row * n + i]) : $UNIT;
+        const $C v = i < n ? ($C)$READ(x[i]) : $UNIT;
         $C total;
         const $C before = tg_running(v, $OP(), $UNIT, total, tg_room);
-        if (i < n) y[(int64_t)row * n + i] = $WRITE($OP()($OP()(carry, before), v));
+        if (i < n) y[i] = $WRITE($OP()($OP()(carry, before), v));
         carry = $OP()(carry, total);
     }
 }
