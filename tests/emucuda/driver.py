@@ -77,6 +77,7 @@ class EmulatedDriver:
         (self.queue if self.recording is None else self.recording).append(step)
 
     def upload(self, address: int, host: np.ndarray) -> None:
+        assert isinstance(host, np.ndarray), type(host)  # packages ask for its address
         data = host.tobytes()
         self.do(lambda: ctypes.memmove(address, data, len(data)))
 

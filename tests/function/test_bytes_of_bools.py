@@ -57,3 +57,13 @@ def test_strided_and_shared_ones():
     x = T.matrix("x", dtype="bool")
     f = tg.function([x, i], T.cast(x[:, i], "int64").sum())
     assert f(BYTES.view(bool).reshape(40, 7)[:, ::2], 2) == (BYTES.reshape(40, 7)[:, 4] != 0).sum()
+
+
+@pytest.mark.skipif(bool(no_emulation), reason=no_emulation or "g++")
+def test_one_truth_value_on_a_gpu():
+    x, b = T.dvector("x"), T.scalar("b", dtype="bool")
+    with emulation():
+        f = tg.function([b, x], T.where(b, x, -x), mode=tg.Mode(linker="cuda"))
+        for given in (BYTES[1:2].view(bool).reshape(()), np.True_, True, np.array(True)):
+            np.testing.assert_array_equal(f(given, [1.0, 2.0]), [1, 2])
+        np.testing.assert_array_equal(f(False, [1.0, 2.0]), [-1, -2])

@@ -57,7 +57,7 @@ class DeviceArray:
         """An array with the values of one on the host; in memory of `spare`, if that has some."""
         host = np.ascontiguousarray(value).reshape(np.shape(value))
         if host.dtype == bool:  # any byte but 0 is true on the host; kernels know 1 only
-            host = host.view(np.uint8) != 0
+            host = np.asarray(host.view(np.uint8) != 0)
         spare = spare or Spare(device or current())
         made = spare.take(name, host.shape, host.dtype, purpose)
         if host.size:
