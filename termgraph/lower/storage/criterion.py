@@ -1,7 +1,8 @@
 """What has to be stored, read off the scalars of a program: values that would be computed again and again.
 
 A value would be if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
-needed at two different indices (*images*). Folds in arms of choices and deep choices are stored because of their text.
+needed at two different indices (*images*). Folds in arms of choices and deep choices are stored because of their text,
+and sums of rows that are compared for equality, because loops may add them up in orders of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from termgraph.terms.traverse import children_first_until
 DEEPEST_CHOICE = 3
 LONG = 4  # from here on a row of numbers that all rows need is stored: a quotient, a root
 MANY_ROWS = 8
+EXACT = ("max", "min", "argmax", "argmin")  # folds that are the same in any order
 
 
 def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: Collection[Poly]) -> list[Any]:
@@ -31,7 +33,10 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     new: dict[Any, None] = {}
     images: dict[Any, set[Any]] = {}
     picks: list[Any] = []
+    compared: list[Any] = []
     for t in scalars(values):
+        if asks_equality(t):
+            compared += t.args
         if t.op.family is PICK:
             picks.append(t)
             _folds_in_arms(push, t, cuts, new)
@@ -46,6 +51,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if holes(s.free(t)):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
+    _sums_compared(push, compared, cuts, new)
     _in_arms_and_beside(push, values, picks, cuts, new)
     deep = _deep_choices(push, values, picks, cuts) if picks else []
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
@@ -109,6 +115,20 @@ def _folds_in_arms(push: Push, pick: AnyTerm, cuts: Collection[Any], new: dict[A
     for arm in pick.args[1:]:
         for f in sorted((f for f in s.needs(arm) if not isinstance(f, Buf)), key=s.fold_order.__getitem__):
             if s.free(f) and f in origin and origin[f][0] not in cuts:
+                new[origin[f][0]] = None
+
+
+def asks_equality(t: AnyTerm) -> bool:
+    """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
+    return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
+
+
+def _sums_compared(push: Push, compared: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """Folds that round, of rows, below what is compared: one loop finds an extreme, another one looks for it."""
+    s, origin = push.scalars, push.origin
+    for f in scalars(compared) if compared else ():
+        if f.op.family is FOLD and f.op.params["kind"] not in EXACT and f.type.kind in "fc" and s.free(f):
+            if f in origin and origin[f][0] not in cuts and origin[f][0].op not in (ARG, CONST):
                 new[origin[f][0]] = None
 
 

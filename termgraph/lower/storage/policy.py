@@ -22,7 +22,7 @@ from termgraph.lower.push.driver import Asking, Index, Push, declares
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
-from termgraph.lower.storage.criterion import holes, is_long_in_every_row, is_work, unsettled
+from termgraph.lower.storage.criterion import asks_equality, holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
@@ -107,7 +107,7 @@ class Storage:
         self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
         self.given, self.strided, self.stores_repeated = leaves or {}, strided or {}, stores_repeated
         self.order = surely_needed(outputs, self.given)
-        self.reciprocal = reciprocal and not any(_asks_equality(t) for t in self.order)
+        self.reciprocal = reciprocal and not any(asks_equality(t) for t in self.order)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
         self.targets: dict[Any, Buf] = dict(targets or {})
         for k, t in enumerate(outputs):
@@ -435,11 +435,6 @@ def _scalars_of(x: Any) -> list[Any]:
 def _is_count(t: AnyTerm) -> bool:
     """Integers without axes: lengths are computed from them."""
     return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
-
-
-def _asks_equality(t: AnyTerm) -> bool:
-    """Whether floats are compared for equality, as gradients of extremes do: they must be rounded alike everywhere."""
-    return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
 
 
 def _moved(axis: int, start: Poly, index: Index) -> Index:

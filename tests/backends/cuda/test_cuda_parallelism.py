@@ -160,3 +160,25 @@ def test_equal_kernels_are_launched_with_their_own_arrays():
     found = launches_of([x, *weights], [h], drawn(8, 16), *[drawn(16, 16, seed=i) for i in range(4)])
     names = [name for name, _ in found if name.startswith("kernel")]
     assert len(names) > len(set(names))
+
+
+def test_nests_apart_choose_again_between_joined_rows():
+    """Each kernel chooses by itself where a row comes from: a choice is a scalar of the row that nests share."""
+    a, b = T.tensor("a", dtype="float32", shape=(10,)), T.tensor("b", dtype="float32", shape=(23,))
+    x, y = (T.tensor(n, dtype="float32", shape=s) for n, s in (("x", (33, 40)), ("y", (33, 6, 8))))
+    j = T.join(0, T.tanh(a), b)
+    outs = [x * j[:, None], y * j[:, None, None]]
+    launches_of([a, b, x, y], outs, drawn(10), drawn(23), drawn(33, 40), drawn(33, 6, 8))
+
+
+@pytest.mark.parametrize("shape", [(7, 18000), (40, 300)])
+def test_extremes_are_found_again_whatever_shares_out_the_sums_below_them(shape):
+    """Rows are folded by parts, by blocks and by warps, each in an order of its own: what is compared is added once."""
+    x, y = (T.tensor(n, dtype="float32", shape=shape) for n in "xy")
+    v = x * (y * x).sum(1, keepdims=True) / (1 + T.sqr(x).sum(1, keepdims=True))
+    gradient = tg.grad((v / (1 + abs(v).max())).sum(), x)
+    values = drawn(*shape, seed=1), drawn(*shape, seed=2)
+    want = tg.function([x, y], gradient, mode=tg.Mode(linker="py"))(*values)
+    with emulation():
+        got = tg.function([x, y], gradient, mode=tg.Mode(linker="cuda"))(*values)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

@@ -12,9 +12,11 @@ from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.chains import is_straight
-from termgraph.lower.loops.tree import Columns, Kernel, Let, Loop, Node, Reduce, Row, walk
+from termgraph.lower.loops.tree import Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, walk
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import Buf
+
+SCALARS = (Let, Branch)  # what each kernel that needs it computes for itself
 
 
 def distributed(n: Kernel, nest: list[Any], aliased: Collection[Buf]) -> list[Kernel]:
@@ -26,12 +28,12 @@ def distributed(n: Kernel, nest: list[Any], aliased: Collection[Buf]) -> list[Ke
     groups = _groups(body)
     if not n.parallel or len(groups) < 2 or any(isinstance(m, Row) for m in body):
         return [n]
-    lets = [m for m in body if isinstance(m, Let)]
+    scalars = [m for m in body if isinstance(m, SCALARS)]
     written = set(writes(n))
     written |= set(aliased) if written & set(aliased) else set()
     parts = []
     for group in groups:
-        needed = _lets_of(group, lets)
+        needed = _scalars_of(group, scalars)
         if needed is None or any(b in written for m in needed for b, _ in loads(m)):
             return [n]
         whole: Any = [m for m in body if m in needed or m in group]
@@ -47,7 +49,7 @@ def _groups(body: Sequence[Node]) -> list[list[Node]]:
     groups: list[list[Node]] = []
     open_ = False
     for m in body:
-        if isinstance(m, Let):
+        if isinstance(m, SCALARS):
             continue
         deep = _is_nest(m)
         if open_ and not deep:
@@ -62,11 +64,11 @@ def _is_nest(m: Node) -> bool:
     return isinstance(m, Columns) or isinstance(m, Loop) and not m.serial and not is_straight(m.body)
 
 
-def _lets_of(group: Sequence[Node], lets: Sequence[Let]) -> list[Let] | None:
+def _scalars_of(group: Sequence[Node], scalars: Sequence[Let | Branch]) -> list[Let | Branch] | None:
     """The values computed outside that a group needs; None if one of them is a fold's of another group."""
     inside = {f for m in walk(list(group)) if isinstance(m, Reduce) for f in m.folds}
-    by_term = {m.term: m for m in lets}
-    needed: dict[Let, None] = {}
+    by_term = {m.term: m for m in scalars}
+    needed: dict[Let | Branch, None] = {}
     todo = list(_used(group))
     while todo:
         t = todo.pop()
