@@ -91,7 +91,7 @@ def isclose(
     a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
     """Element by element: |a - b| <= atol + rtol |b|, infinities equal to themselves."""
-    a, b = _weakly(a, float(b) if isinstance(b, int) else b)
+    a, b = _weakly(*[float(v) if isinstance(v, int) else v for v in (a, b)])  # 300 may be beyond the other's dtype
     b = cast(b, "float64") if b.type.kind in "biu" else b
     close = ew.le(ew.abs_(a - b), atol + rtol * ew.abs_(b))
     result = ew.logical_or(ew.logical_and(close, ew.isfinite(b)), ew.eq(a, b))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from termgraph.tensor.creation import arange, linspace
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.reductions import to_dtype
@@ -37,7 +39,7 @@ class Joined:
             raise ValueError(f"{self.name} needs at least one array")
         given = [p if is_plain_number(p) else self._array(p) for p in parts]
         common = promote(*[p if is_plain_number(p) else p.type.np_dtype for p in given]).name  # numbers are weak
-        arrays = [to_dtype(as_tensor(p), common) for p in given]
+        arrays = [as_tensor(np.asarray(p, common)) if is_plain_number(p) else to_dtype(p, common) for p in given]
         return concatenate([_of_rank(a, ndim, place) for a in arrays], axis)
 
     def _told(self, text: str) -> tuple[int, int, int]:

@@ -60,7 +60,9 @@ def test_closeness_to_a_python_number():
     for b in (0.1, 0.9999999999999998, 3):
         check(lambda x, b=b: T.isclose(x, b, 0, 0), lambda x, b=b: np.isclose(x, b, 0, 0), a)
         check(lambda x, b=b: T.isclose(b, x, 0, 0), lambda x, b=b: np.isclose(b, x, 0, 0), a)
-    check(lambda x: T.isclose(x, 300), lambda x: np.isclose(x, 300), np.arange(3, dtype="uint8"))
+    for b in (300, -1, 2):
+        check(lambda x, b=b: T.isclose(x, b), lambda x, b=b: np.isclose(x, b), np.arange(3, dtype="uint8"))
+        check(lambda x, b=b: T.isclose(b, x), lambda x, b=b: np.isclose(b, x), np.arange(3, dtype="uint8"))
     assert bool(T.allclose(a, [1, np.float32(0.1), 3], 0, 0).eval()) and bool(T.isclose(1, 1.0).eval())
 
 
@@ -167,6 +169,8 @@ def test_arrays_as_they_lie(rng):
         ((), ValueError, "r_ needs at least one array"),
         (("r", x), ValueError, "up to three integers, such as '0,2,1'"),
         ((slice(3, None),), TypeError, "r_: a slice needs an end"),
+        ((np.uint8([1]), 300), OverflowError, "300 out of bounds for uint8"),
+        ((np.uint8([1]), -1), OverflowError, "-1 out of bounds for uint8"),
     ):  # fmt: skip
         with pytest.raises(error, match=told):
             T.r_[index]
