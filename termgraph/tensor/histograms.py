@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.tensor.creation import linspace, zeros
+from termgraph.tensor.creation import arange, linspace, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import inc_subtensor
 from termgraph.tensor.joining import concatenate
@@ -111,7 +111,11 @@ def _edges(a: TensorVariable, bins: Any, limits: Sequence[float] | None) -> Any:
         within = flat_a if limits is None else flat_a[ew.logical_and(ew.le(low, flat_a), ew.le(flat_a, high))]
         bins = _count(within, bins, low, high)
     points: Any = bins + 1
-    return linspace(low, high, points)
+    edges = linspace(low, high, points)
+    # With NumPy's bits, whatever C makes of a product and a sum: elements that are whole numbers lie on whole edges.
+    step, i = (high - low) / cast(ew.maximum(bins, 1), dtype), arange(length(edges, 0))
+    ways = ew.copysign(step * cast(i, dtype), step)  # rounded before it is added
+    return ew.switch(ew.logical_or(ew.eq(i, 0), ew.eq(i, bins)), edges, ways + low)
 
 
 # ---------------------------------------------------------------------- how wide intervals should be

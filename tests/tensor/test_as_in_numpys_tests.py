@@ -217,6 +217,17 @@ def test_numbers_of_intervals_that_are_computed_or_refused(rng):
 
 
 # ---------------------------------------------------------------------- errors
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_whole_numbers_on_the_edges_of_intervals(mode, rng):
+    x = T.lvector("x")
+    a = rng.integers(-30, 40, 300)
+    a[:2] = -30, 39
+    counts, edges = tg.function([x], T.histogram(x, 18), mode=mode)(a)
+    wanted, places = np.histogram(a, 18)
+    np.testing.assert_array_equal(edges, places)  # -7 and 16 are edges
+    np.testing.assert_array_equal(counts, wanted)
+
+
 def test_what_to_write_in_the_place_of_a_ufuncs_words():
     x = T.dvector("x")
     for call, error, told in (
