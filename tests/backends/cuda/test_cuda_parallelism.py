@@ -182,3 +182,11 @@ def test_extremes_are_found_again_whatever_shares_out_the_sums_below_them(shape)
     with emulation():
         got = tg.function([x, y], gradient, mode=tg.Mode(linker="cuda"))(*values)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_row_in_registers_that_is_chosen_from_two():
+    """A choice is read again by a later loop of the row, as what is loaded is."""
+    x, y = (T.tensor(n, dtype="float32", shape=(2, 4, 500)) for n in "xy")
+    p = T.nnet.softmax(x, axis=2)
+    loss = T.sqr(T.tanh(T.set_subtensor(p[:, 1:], y[:, 1:]))).sum()
+    launches_of([x, y], [tg.grad(loss, x)], drawn(2, 4, 500), drawn(2, 4, 500, seed=1))

@@ -16,7 +16,7 @@ from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import shared_inside
 from termgraph.backends.cuda.text.scatter import Claim
 from termgraph.lower.lengths.index import Poly, Var
-from termgraph.lower.loops.tree import Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
+from termgraph.lower.loops.tree import Branch, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, Buf
 from termgraph.terms.term import AnyTerm
@@ -70,6 +70,11 @@ class CudaPrinter(Printer):
             self.cached.let(self, n)
         else:
             super().on_let(n)
+
+    def on_branch(self, n: Branch) -> None:
+        super().on_branch(n)
+        if self.cached and n.term in self.cached.terms:
+            self.cached.keep(self, n.term)
 
     def on_write(self, n: Write) -> None:
         if self.cached and n in self.cached.dropped:
@@ -319,6 +324,12 @@ class CachedRow:
             p.add(f"const tg_int {i} = lane + q * team < {stop} ? lane + q * team : {stop} - 1;")
             p.add(*[f"{self.terms[t]}[q] = {p.expression(t)};" for t in given])
         self.known.update(given)
+
+    def keep(self, p: CudaPrinter, t: AnyTerm) -> None:
+        """Put a value that has just been chosen into its register."""
+        p.add(f"{self.terms[t]}[q] = {p.text[t]};")
+        self.known.add(t)
+        p.call_it(t, f"{self.terms[t]}[q]")
 
     def let(self, p: CudaPrinter, n: Let) -> None:
         """Compute a value where it is first needed; from then on it is in its register."""
