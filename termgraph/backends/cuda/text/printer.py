@@ -237,7 +237,7 @@ class CudaPrinter(Printer):
             chunks[-1].append(n)
             for w in walk([n]):
                 if isinstance(w, Write):
-                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) else None
+                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) and not is_nested(n) else None
         for k, chunk in enumerate(chunks):
             if k:
                 self.add(self.barrier)
@@ -248,7 +248,7 @@ class CudaPrinter(Printer):
         """Whether a statement reads what other threads of the team wrote since the last barrier."""
         if not fresh:
             return False
-        own = n.var if isinstance(n, SHARED_OUT) and not shared_inside(n) else None
+        own = n.var if isinstance(n, SHARED_OUT) and not (shared_inside(n) or is_nested(n)) else None
         for buf, offset in loads(n):
             for (written, place), var in fresh.items():
                 if written is buf and not (place is offset and var is own and own is not None):
