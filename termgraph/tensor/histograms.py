@@ -26,7 +26,7 @@ from termgraph.tensor.shaping import dimshuffle, ravel
 from termgraph.tensor.sorting import searchsorted
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import numpy_dtype, promote
+from termgraph.terms.dtypes import HALVES, numpy_dtype, promote
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.assume import required
 
@@ -112,6 +112,8 @@ def _edges(a: TensorVariable, bins: Any, limits: Sequence[float] | None) -> Any:
         bins = _count(within, bins, low, high)
     points: Any = bins + 1
     edges = linspace(low, high, points)
+    if dtype in HALVES:
+        return edges
     # With NumPy's bits, whatever C makes of a product and a sum: elements that are whole numbers lie on whole edges.
     step, i = (high - low) / cast(ew.maximum(bins, 1), dtype), arange(length(edges, 0))
     ways = ew.copysign(step * cast(i, dtype), step)  # rounded before it is added
