@@ -85,6 +85,9 @@ CASES = {
         ).sum()
         for f in (tg.sparse.add, tg.sparse.dot, lambda a, b: tg.sparse.clean(a))
     ),
+    "sparse matrices side by side": lambda: tg.sparse.csm_data(
+        tg.sparse.hstack([tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 2))] * 2, format="csr")
+    ).sum(),
     "whole sparse matrices": lambda: sum(
         (f(tg.sparse.CSR(v, [1, 0], [0, 1, 2], (2, 2))) ** 2).sum()
         for f in (tg.sparse.dense_from_sparse, tg.sparse.diag)

@@ -30,7 +30,6 @@ BUGS = {
     ),
     "no barrier before totals are read": ("part[warp] = v;\n    __syncthreads();\n", "part[warp] = v;\n"),
     "a run that ends one element late": ("start + width < n ? start + width : n", "start + width"),
-    "no barrier before a tile is overwritten": ("        __syncthreads(); /* the tile is still read */\n", ""),
     "no barrier before digits are counted": (
         "    }\n    __syncthreads();\n#pragma unroll\n    for (int k = 0; k < 16; k++) { /*",
         "    }\n#pragma unroll\n    for (int k = 0; k < 16; k++) { /*",

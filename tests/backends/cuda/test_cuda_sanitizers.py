@@ -55,7 +55,6 @@ PLANTED = [
     ("sorting by tiles", "a run that ends one element late", "address", "AddressSanitizer"),
     ("sorting by digits", "no barrier before digits are counted", "thread", "data race"),
     ("sorting by digits", "digits of a whole tile", "address", "AddressSanitizer"),
-    ("running sums over many blocks", "no barrier before a tile is overwritten", "thread", "data race"),
     ("turned", "no barrier before a square is read", "plain", "wrong values"),
     ("turned", "a square without its edge", "address", "AddressSanitizer"),
     ("rows", "one row too many", "address", "AddressSanitizer"),

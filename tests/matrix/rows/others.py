@@ -45,6 +45,7 @@ for sign in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "ge
 METHODS = {
     ".astype": (lambda x, dtype: x.astype(dtype), lambda x, dtype: x.astype("float32" if dtype == "bfloat16" else dtype), _cast),
     ".conj": (lambda x: x.conj(), np.conj, one),
+    ".conjugate": (lambda x: x.conjugate(), np.conj, one),
     ".real": (lambda x: x.real, np.real, one),
     ".imag": (lambda x: x.imag, np.imag, one),
     ".T": (lambda x: x.T, np.transpose, one),
