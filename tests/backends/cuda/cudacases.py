@@ -6,8 +6,9 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from emucuda.build import find_compiler
-from emucuda.driver import REAL
+from emucuda.driver import REAL, emulation
 from termgraph.backends.cuda.generate import generate
+from termgraph.backends.cuda.run.executor import Executable
 from termgraph.terms.dtypes import numpy_dtype
 
 no_emulation = "the emulation needs g++" if find_compiler() is None else ""
@@ -135,6 +136,19 @@ def window_cases(rng):
         "batch norm": ([z, s], [normal, *tg.grad(T.sqr(normal * z).sum(), [z, s])], [zs, ss]),
         "pooling of half": ([h], [T.signal.pool_2d(h, (2, 5), **how), T.signal.pool_2d(h, (3, 2), mode="sum")], [hs]),
     }  # fmt: skip
+
+
+def launches_of(inputs, outputs, *values, rtol=1e-4, atol=1e-5):
+    """(name, grid) of each launch of a program that is right: run, recorded and replayed."""
+    want = tg.function(inputs, outputs)(*values)
+    with emulation() as device:
+        run = Executable(program(inputs, outputs), device)
+        for _ in range(3):
+            for got, expected in zip(run(*values), want, strict=True):
+                assert got.dtype == expected.dtype and got.shape == expected.shape
+                np.testing.assert_allclose(np.asarray(got), expected, rtol=rtol, atol=atol)
+        plan = run.plan_for(tuple(np.shape(v) for v in values)).first
+        return [(x.kernel, x.grid) for x in plan.launches if hasattr(x, "kernel")]
 
 
 def ops_of(f):

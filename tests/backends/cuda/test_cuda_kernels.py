@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from backends.cuda.cudacases import cases, inside, no_emulation, program
+from backends.cuda.cudacases import cases, inside, launches_of, no_emulation, program
 from helpers import wide_of_half
 from lower.randomgraphs import Graphs, agree
 
@@ -112,16 +112,6 @@ def test_a_mean_takes_two_kernels():
     with emulation() as device:
         got = np.asarray(Executable(code, device)(x)[0])
     np.testing.assert_allclose(got, (x - x.mean(0)) * len(x), rtol=1e-5, atol=1e-5)
-
-
-def launches_of(inputs, outputs, *values):
-    """The numbers of blocks of each launch, of a program that is right."""
-    want = tg.function(inputs, outputs)(*values)
-    with emulation() as device:
-        run = Executable(program(inputs, outputs), device)
-        for got, expected in zip(run(*values), want):
-            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-4, atol=1e-5)
-        return [(x.kernel, x.grid) for x in run.plan_for(tuple(v.shape for v in values)).first.launches]
 
 
 @pytest.mark.parametrize("rows, columns, parts", [(640, 40, 10), (255, 40, 0), (20000, 3, 312), (300, 1056 * 32, 0)])

@@ -38,10 +38,10 @@ def chain_of(n: Node) -> Chain | None:
     return found if found is not None and is_straight(found.body) else None
 
 
-def is_nested(n: Node) -> bool:
-    """Whether a fold is a chain of several."""
+def nested(n: Node) -> Chain | None:
+    """The chain of several folds that a fold begins, if it does."""
     chain = chain_of(n) if isinstance(n, Reduce) else None
-    return chain is not None and len(chain.vars) > 1
+    return chain if chain is not None and len(chain.vars) > 1 else None
 
 
 def _folds(n: Reduce) -> Chain:

@@ -255,7 +255,7 @@ class FunctionWriter:
         plain = pattern.sub(lambda found: number.setdefault(found[0], f"${len(number)}"), source)
         if plain not in self.texts:
             if name in self.taken:  # of another text, whose first kernel is the same
-                new = f"kernel{self.count}{name.partition('_')[1]}{name.partition('_')[2]}"
+                new = f"kernel{self.count}" + "".join(name.partition("_")[1:])
                 self.count += 1
                 source, name = re.sub(rf"\b{name}\b", new, source), new
             self.taken.add(name)

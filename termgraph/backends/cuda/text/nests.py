@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
-from termgraph.backends.cuda.text.chains import chain_of, is_nested
+from termgraph.backends.cuda.text.chains import nested
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.loops.tree import (
@@ -165,8 +165,8 @@ def shared_out(body: Sequence[Node]) -> list[Poly]:
     """The lengths that a team shares out."""
     found: list[Poly] = []
     for n in body:  # as deep as folds nest
-        if is_nested(n):
-            found.append(chain_of(n).extent)  # type: ignore[union-attr]
+        if (chain := nested(n)) is not None:
+            found.append(chain.extent)
         elif shared_inside(n):
             found += shared_out(n.body)  # type: ignore[attr-defined]
         elif isinstance(n, (Loop, Reduce, Columns)):

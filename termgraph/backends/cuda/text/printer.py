@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from termgraph.backends.cstyle import Printer
-from termgraph.backends.cuda.text.chains import Chain, chain_of, is_nested
+from termgraph.backends.cuda.text.chains import Chain, nested
 from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import shared_inside
 from termgraph.backends.cuda.text.scatter import Claim
@@ -145,8 +145,8 @@ class CudaPrinter(Printer):
     def on_reduce(
         self, n: Reduce, begin: str = "0", end: str | None = None, first: str = "", between: str = ""
     ) -> None:
-        if self.team and self.knows_inside and is_nested(n):
-            self.on_chain(chain_of(n))  # type: ignore[arg-type]
+        if self.team and self.knows_inside and (chain := nested(n)) is not None:
+            self.on_chain(chain)
             return
         for f in n.folds:
             acc = self.names.new("a")
@@ -237,7 +237,7 @@ class CudaPrinter(Printer):
             chunks[-1].append(n)
             for w in walk([n]):
                 if isinstance(w, Write):
-                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) and not is_nested(n) else None
+                    fresh[w.buf, w.offset] = n.var if isinstance(n, SHARED_OUT) and not nested(n) else None
         for k, chunk in enumerate(chunks):
             if k:
                 self.add(self.barrier)
@@ -248,7 +248,7 @@ class CudaPrinter(Printer):
         """Whether a statement reads what other threads of the team wrote since the last barrier."""
         if not fresh:
             return False
-        own = n.var if isinstance(n, SHARED_OUT) and not (shared_inside(n) or is_nested(n)) else None
+        own = n.var if isinstance(n, SHARED_OUT) and not (shared_inside(n) or nested(n)) else None
         for buf, offset in loads(n):
             for (written, place), var in fresh.items():
                 if written is buf and not (place is offset and var is own and own is not None):
@@ -343,7 +343,7 @@ class CachedRow:
 def cached_row(body: Sequence[Node], count: int) -> CachedRow | None:
     """What is worth keeping in registers between the loops of a row."""
     loops = [n for n in body if isinstance(n, (Loop, Reduce))]
-    if len(loops) < 2 or any(n.var is not loops[0].var or shared_inside(n) or is_nested(n) for n in loops):
+    if len(loops) < 2 or any(n.var is not loops[0].var or shared_inside(n) or nested(n) for n in loops):
         return None
     if any(isinstance(n, Columns) for n in body):
         return None
