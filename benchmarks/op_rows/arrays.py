@@ -60,7 +60,14 @@ op(
     torch=None,
     **FREE,
 )
-op("broadcast_to", "x:f[m]", "T.broadcast_to(x, (n, m))", view=True)
+# A copy by np.array() keeps the order of strides: columns of one number each, where all others write rows.
+op(
+    "broadcast_to",
+    "x:f[m]",
+    "T.broadcast_to(x, (n, m))",
+    numpy="np.broadcast_to(x, (n, m)).copy()",
+    torch="T.broadcast_to(x, (n, m)).clone()",
+)
 op("broadcast_arrays", "x:f[n,1] y:f[m]", "T.broadcast_arrays(x, y)", torch="torch.broadcast_tensors(x, y)", **FREE)
 op("flip", text="T.flip(x, 0)", view=True, torch="torch.flip(x, (0,))")
 op("roll", text="T.roll(x, 3, axis=1)", torch="torch.roll(x, 3, 1)", grad=True)

@@ -21,7 +21,7 @@ def test_folds_that_end_early_are_right_wherever_they_end(threads, monkeypatch):
     g = tg.function([m], [T.any(m > 0), T.all(m <= 0), T.any(m > 0, axis=1), T.all(m <= 0, axis=0)])
     h = tg.function([mask], [T.any(mask), T.all(~mask), mask.argmax()])
     for n in (1, 4095, 4096, 4097, 100_000, 700_001):
-        for at in {0, 1, 4095, 4096, n // 2, n - 1, None}:
+        for at in {0, 1, 63, 64, 65, 4095, 4096, n // 2, n - 1, None}:
             if at is not None and not 0 <= at < n:
                 continue
             x = np.full(n, -1.0)
@@ -55,9 +55,18 @@ def test_most_elements_are_not_read():
     """A settled fold of many elements reads no more than a block: memory after it may hold anything."""
     v, w = T.dvectors("v", "w")
     for made in (T.array_equal(v, w), T.allclose(v, w), T.all(T.isclose(v, w)), T.all(T.eq(v, w))):
-        source = tg.function([v, w], made, mode=tg.Mode(linker="c")).source("c")
-        assert ") break;" in source.split("static void kernel0")[1].split("int over")[-1]
-        assert "over ? from" in source
+        kernel = tg.function([v, w], made, mode=tg.Mode(linker="c")).source("c").split("static void kernel0")[1]
+        assert ") break;" in kernel.split("int64_t to =")[1]
+        assert "[part + 1] = " in kernel
+
+
+def test_a_few_elements_are_looked_at_first():
+    """Also of the first of long rows, where all of them are one fold; a fold of another kind needs its whole row."""
+    v, m = T.dvector("v"), T.dmatrix("m")
+    cases = [(v, T.any(v > 0), True), (m, T.all(m < m[:, ::-1]), True), (m, T.all(T.any(m > 0, axis=1)), False)]
+    for x, made, first in cases:
+        kernel = tg.function([x], made, mode=tg.Mode(linker="c")).source("c").split("static void kernel0")[1]
+        assert ("w0 = 64" in kernel) == first
 
 
 def test_an_index_out_of_bounds_is_met_although_the_result_is_known_before():

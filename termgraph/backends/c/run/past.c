@@ -53,7 +53,7 @@ static int64_t last_cache(void)
 }
 
 /* Blocks are whole vectors of every kind, so that the same elements are left over as without blocks. */
-static void run_past(void *given, int64_t begin, int64_t end, int64_t part)
+__attribute__((optimize("O1"))) static void run_past(void *given, int64_t begin, int64_t end, int64_t part)
 {
     const tg_past *p = given;
     char room[PAST_RESULTS][PAST_BLOCK] __attribute__((aligned(64))), copy[p->size] __attribute__((aligned(64)));

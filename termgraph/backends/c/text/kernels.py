@@ -26,7 +26,7 @@ from termgraph.backends.c.text.ranges import (
     known_range,
     runs_whole,
 )
-from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, settled
+from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, results_of_part, skipped_parts
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.values_outside import makes_values, used_in_kernels
@@ -358,17 +358,14 @@ class KernelWriter:
         """The parts begin..end-1 of a fold over everything; of a short one there is one `alone`."""
         self.partials = max(self.partials, 2 * len(loop.folds))
         ends_early = not alone and can_settle(loop)
-        p.add(*["int over = 0;"] if ends_early else [])
         with p.block("for (int64_t part = begin; part < end; part++)"):
             n = p.poly(loop.var.extent)
-            p.add(*([] if alone else ["if (TG_STOP(c->st)) break;"]), *bounds_of_part(n, alone, ends_early))
+            p.add(*([] if alone else ["if (TG_STOP(c->st)) break;"]), *bounds_of_part(n, alone))
             p.on_reduce(loop, "from", "to", **self.polling(loop))
-            for k, f in enumerate(loop.folds):
-                p.add(f"(({self.d.ctype(f.type.dtype)} *)c->partial[{k}])[part] = {p.text[f]};")
-                if f.op.params["kind"] in ARG_FOLDS:
-                    body = self.d.ctype(f.args[0].type.dtype)
-                    p.add(f"(({body} *)c->partial[{len(loop.folds) + k}])[part] = {p.text[f]}_best;")
-            p.add(*[f"over |= {settled({f: p.text[f] for f in loop.folds})};"] if ends_early else [])
+            found = {f: p.text[f] for f in loop.folds}
+            results = results_of_part(found, self.d.ctype)
+            p.add(*[f"{kept}[part] = {value};" for kept, value in results.items()])
+            p.add(*(skipped_parts(found, results) if ends_early else []))
 
     def tiles(self, loop: Tiles, name: str, outside: dict[Any, str], final: bool) -> None:
         """One function per part, and a loop over blocks that calls them in turn."""

@@ -16,8 +16,8 @@ from termgraph.backends.c.text import library_calls, short_rows
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.c.text.ranges import VECTOR_CALL
+from termgraph.backends.c.text.settled_folds import GLANCE, can_settle, is_flat, same_fold_of_rows, settled
 from termgraph.backends.c.text.settled_folds import STEPS as SETTLING
-from termgraph.backends.c.text.settled_folds import can_settle, is_flat, settled
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, poly
@@ -109,10 +109,33 @@ class CPrinter(VectorLoops):
             if is_flat(n):
                 known = n.var.extent.const
                 if between or (known is not None and known > SETTLING):  # rows may be short: blocks take them longer
-                    self.in_blocks(n, begin, end or self.poly(n.var.extent), between, last, SETTLING)
+                    self.in_growing_blocks(n, begin, end or self.poly(n.var.extent), between, last)
                     return
                 last = ""
+            elif first and (row := same_fold_of_rows(n)):
+                self.after_a_glance(n, row, begin, end or self.poly(n.var.extent), first, last)
+                return
         super().loop_of(n, begin, end, first, between, last)
+
+    def in_growing_blocks(self, n: Reduce, begin: str, end: str, between: str, last: str) -> None:
+        """A fold that may end early: whether it does is asked after a few elements, then after many."""
+        base, stop, size = self.names.new("b"), self.names.new("e"), self.names.new("w")
+        with self.block(f"for (int64_t {base} = {begin}, {size} = {GLANCE}; {base} < {end}; {size} = {SETTLING})"):
+            self.add(*[between] if between else [])
+            self.add(f"const int64_t {stop} = {base} + {size} < {end} ? {base} + {size} : {end};")
+            with self.block(self.for_head(n.var, base, stop)):
+                self.body(n.body)
+            self.add(last, f"{base} = {stop};")
+
+    def after_a_glance(self, n: Reduce, row: Reduce, begin: str, end: str, first: str, last: str) -> None:
+        """The same for elements in rows: the first step takes a few elements of the first row, the second all of it."""
+        i, length, some, whole = f"i{n.var.level}", self.poly(row.var.extent), self.names.new("w"), self.names.new("s")
+        start = f"int64_t {i} = {begin}, {some} = {GLANCE} < {length} ? {GLANCE} : {length}, {whole} = 0"
+        with self.block(f"for ({start}; {i} < {end}; {i} += {whole}, {some} = {length}, {whole} = 1)"):
+            self.add(first)
+            self.on_reduce(row, "0", some)
+            self.body([x for x in n.body if x is not row])
+            self.add(last)
 
     def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
         """Truth values are made whole numbers before: a vector of them has as many elements as all lanes, of which too
