@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from termgraph.backends.c.text import narrow_columns
 from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
@@ -64,7 +66,10 @@ class VectorLoops(Printer):
         """The rows of as many columns as a vector holds: partial results stay in registers."""
         found = self.column_vectors(n) if self.goes_over_all(begin, end) else None
         if found is None:
-            super().on_columns(n, begin, end)
+            if begin == "0" and end is None and narrow_columns.may_be_narrow(n):
+                narrow_columns.write(self, n, partial(super().on_columns, n))
+            else:
+                super().on_columns(n, begin, end)
             return
         before, (self.vectors, dtype) = self.vectors, found
         known: set[Any] = set()  # values that were named outside all loops over rows
