@@ -6,7 +6,7 @@ G = {"grad": True}
 op("composite: 2x + 3y - z", "x y z", "2 * x + 3 * y - z", **G)
 op("composite: heavy", "x", "T.tanh(x) * T.exp(-x * x) + T.log1p(T.abs(x))", **G)
 op("composite: normalised rows", "x", "(x - T.mean(x, axis=1)[:, None]) / (T.std(x, axis=1)[:, None] + 1e-5)",
-   torch="(x - x.mean(1)[:, None]) / (x.std(1, correction=0)[:, None] + 1e-5)", **G)  # fmt: skip
+   torch="(x - x.mean(1)[:, None]) / (x.std(1, correction=0)[:, None] + 1e-5)", unlike=True, **G)  # fmt: skip
 op("composite: layer norm", "x g:f[m] h:f[m]", "(x - T.mean(x, axis=1)[:, None]) / T.sqrt(T.var(x, axis=1)[:, None] + 1e-5) * g + h",
    torch="F.layer_norm(x, g.shape, g, h)", **G)  # fmt: skip
 op("composite: batch norm", "x g:f[m] h:f[m]", "(x - T.mean(x, axis=0)) / T.sqrt(T.var(x, axis=0) + 1e-5) * g + h",

@@ -224,9 +224,9 @@ net(
 net("cosine_similarity", "x y:f[n,m]", numpy="(x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1))",
     jax="(x * y).sum(1) / jnp.sqrt((x * x).sum(1) * (y * y).sum(1))", torch="F.cosine_similarity(x, y)", grad=True)  # fmt: skip
 net("layer_norm", numpy="(x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)", jax="jax.nn.standardize(x)",
-    torch="F.layer_norm(x, (m,))", grad=True)  # fmt: skip
+    torch="F.layer_norm(x, (m,))", grad=True, unlike=True)  # fmt: skip
 net("rms_norm", numpy="x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)", jax="x / jnp.sqrt((x * x).mean(1, keepdims=True) + 1e-6)",
-    torch="F.rms_norm(x, (m,), eps=1e-6)", grad=True)  # fmt: skip
+    torch="F.rms_norm(x, (m,), eps=1e-6)", grad=True, unlike=True)  # fmt: skip
 net("glu", numpy="x[:, :m // 2] * scipy.special.expit(x[:, m // 2:])", jax="jax.nn.glu(x)", torch="F.glu(x)", grad=True)
 net("mish", numpy="x * np.tanh(np.logaddexp(0, x))", jax="jax.nn.mish(x)", torch="F.mish(x)", grad=True)
 net("hard_swish", numpy="x * np.clip(x + 3, 0, 6) / 6", jax="jax.nn.hard_swish(x)", torch="F.hardswish(x)", grad=True)
