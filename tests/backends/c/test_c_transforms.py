@@ -1,17 +1,22 @@
 """Fourier transforms of many rows and columns, which C computes in the lanes of vectors, beside NumPy's."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import termgraph as tg
 from termgraph import tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.build.library import build_plain
+from termgraph.backends.c.text.transforms import FEW, SHAPE
 
 LINKER = "auto"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 COMPLEX = {"float64": "complex128", "float32": "complex64"}
 # few and many, lanes left over, powers, every radix alone and together, a prime that is left to NumPy
 SHAPES = [(4, 8), (5, 2), (7, 9), (33, 60), (20, 1), (64, 64), (9, 1001), (5, 2310), (6, 13), (5, 17), (3, 16)]
+SHAPES += [(9, 1023), (6, 97), (4, 194), (5, 101)]  # and from here on those above 13
 
 
 def values(rng, name, shape, dtype):
@@ -40,6 +45,15 @@ def test_many_transforms(rng, name, dtype):
         for given in (v, np.asfortranarray(v), np.repeat(v, 2, axis=1)[:, ::2]):
             for k, got in enumerate(f(given)):
                 close(got, getattr(np.fft, name)(wider, axis=1 - k % 2, **kinds[k // 2]), dtype)
+
+
+def test_lengths_with_prime_factors_up_to_97_are_computed_here(shared_cache):
+    source = f"#include <stdint.h>\n#include <math.h>\n{SHAPE}\nint here(int64_t n) {{ return tg_fft_here(n, 8); }}"
+    text = source.replace("FEW", str(FEW))
+    library = ctypes.CDLL(build_plain([text], "here", header="", libraries=("-lm",)).path)
+    library.here.argtypes = [ctypes.c_int64]
+    taken = [2, 3, 8, 31, 97, 2 * 97, 97 * 97, 1023, 2310, 1 << 15]
+    assert [n for n in [0, 1, 101, 202, 101 * 103, 97 * 101, 1 << 16, *taken] if library.here(n)] == taken
 
 
 def test_nothing_and_several_batches(rng):

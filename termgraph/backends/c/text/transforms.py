@@ -1,7 +1,7 @@
 """C text of Fourier transforms of many rows or columns at once: one in each lane of a vector. Pure text.
 
-A plan (factors, roots, places) is made once per length and kept by the program. Lengths with other factors than 2, 3,
-5, 7, 11 and 13, very long and few transforms are left to NumPy's loops, which get all of them in one call.
+A plan (factors, roots, places) is made once per length and kept by the program. Lengths with prime factors
+above 97, very long and few transforms are left to NumPy's loops, which get all of them in one call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ typedef struct { /* steps in numbers, of which complex ones have two; `inner` go
 #else
 #define TG_FFT __attribute__((noinline))
 #endif
-enum { TG_FFT_PLANS = 8, TG_FFT_BLOCK = 8 };
+enum { TG_FFT_PLANS = 8, TG_FFT_BLOCK = 8, TG_FFT_PRIME = 97 };
 
 /* e^(-2 pi i k / n), from an angle of at most an eighth of the circle. */
 static void tg_fft_root(int64_t k, int64_t n, double *to)
@@ -40,10 +40,9 @@ static void tg_fft_root(int64_t k, int64_t n, double *to)
 /* Whether transforms are computed here, many at once. */
 static int tg_fft_here(int64_t n, int64_t many)
 {
-    static const int radices[] = {2, 3, 5, 7, 11, 13};
     if (n < 2 || n > 1 << 15 || many < FEW) return 0;
-    for (int i = 0; i < 6; i++) while (n % radices[i] == 0) n /= radices[i];
-    return n == 1;
+    for (int r = 2; r <= TG_FFT_PRIME && r * r <= n; r++) while (n % r == 0) n /= r;
+    return n <= TG_FFT_PRIME;
 }
 """
 PLAN = """
@@ -61,7 +60,7 @@ static tg_fft_plan_$N *tg_fft_made_$N(int64_t n)
     if (!p) return NULL;
     int64_t rest = p->n = n, length = n, turns = 0; /* of the parts that a pass divides */
     while (rest % 4 == 0) p->radix[p->count++] = 4, rest /= 4;
-    for (int r = 2; r <= 13; r++) while (rest % r == 0) p->radix[p->count++] = r, rest /= r;
+    for (int r = 2; r <= TG_FFT_PRIME; r++) while (rest % r == 0) p->radix[p->count++] = r, rest /= r;
     p->unit = malloc(sizeof($T) * 4 * n);
     p->turn = malloc(sizeof($T) * 2 * n);
     p->at = malloc(sizeof(int32_t) * n);
@@ -165,11 +164,12 @@ static inline __attribute__((always_inline)) void tg_fft_odd_$N(tg_fc_$N *x, int
 {
     const int64_t m = length / r, whole = n / r;
     const int half = (r - 1) / 2;
-    $T cosine[6], sine[6];
+    enum { HALF = TG_FFT_PRIME / 2 };
+    $T cosine[HALF], sine[HALF];
     for (int k = 0; k < half; k++) cosine[k] = unit[4 * (k + 1) * whole], sine[k] = unit[4 * (k + 1) * whole + 1];
     for (int64_t b = 0; b < n; b += length)
         for (int64_t j = 0; j < m; j++) {
-            tg_fc_$N *at = x + b + j, sum[6], rest[6];
+            tg_fc_$N *at = x + b + j, sum[HALF], rest[HALF];
             const tg_fc_$N first = at[0];
             tg_fc_$N all = first;
             for (int k = 0; k < half; k++) {
@@ -181,7 +181,7 @@ static inline __attribute__((always_inline)) void tg_fft_odd_$N(tg_fc_$N *x, int
             at[0] = all;
             for (int q = 1; q <= half; q++) {
                 tg_fc_$N even = first, odd = {0};
-                for (int k = 0, i = q; k < half; k++, i = (i + q) % r) {
+                for (int k = 0, i = q; k < half; k++, i += i + q < r ? q : q - r) {
                     const $T c = cosine[(i <= half ? i : r - i) - 1];
                     const $T s = i <= half ? sine[i - 1] : -sine[r - i - 1];
                     even.re += sum[k].re * c, even.im += sum[k].im * c;
