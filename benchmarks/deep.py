@@ -36,8 +36,10 @@ def cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in usage)
 
 
-def measured(made: Callable[[], Callable], text: Callable[[Any], str] | None = None) -> dict:
-    """Make the function, call it once, and time it."""
+def measured(
+    made: Callable[[], Callable], text: Callable[[Any], str] | None = None, sampled: Callable = np.asarray
+) -> dict:
+    """Make the function, call it once, and time it; `sampled` makes an array of what it gives, to compare."""
     from worker import sample
 
     started, memory = cpu(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -52,7 +54,7 @@ def measured(made: Callable[[], Callable], text: Callable[[Any], str] | None = N
     also = {"step": sorted(times)[10], "peak": grown}
     if text is not None:
         also["text"] = len(text(f)) / 1000
-    return {"seconds": ready, "sample": sample(np.asarray(loss)), "also": also}
+    return {"seconds": ready, "sample": sample(sampled(loss)), "also": also}
 
 
 def termgraph_operations() -> Operations:

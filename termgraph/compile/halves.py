@@ -77,7 +77,7 @@ def _waiting(value: Rewritten, passes: Passes) -> _Waiting:
     args = value.captured.args
     known = tuple([(args[i], lengths) for i, lengths in passes.present if len(lengths) == args[i].type.ndim])
     try:
-        region = lowering.Region(value.roots, lowering.Target(rows_in_loops=True, stores_repeated=True), known=known)
+        region = lowering.Region(value.roots, lowering.Target(rows_in_loops=True, whole_vectors=True), known=known)
         lowered = lowering.planted(lowering.stored(lowering.measured(lowering.expanded(region))))
     except shapes.NotLowerable:
         return _Waiting()

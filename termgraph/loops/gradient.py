@@ -15,7 +15,7 @@ from termgraph.grad.forward import tangents_of
 from termgraph.grad.reverse import Backward, can_move
 from termgraph.loops.residuals import choose_residuals
 from termgraph.loops.varying import growing
-from termgraph.terms.build import filled_like, in_dtype, summed
+from termgraph.terms.build import filled_like, in_dtype, is_zero, summed
 from termgraph.terms.errors import NullTypeGradError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.ops.basic import dimshuffle
@@ -61,17 +61,22 @@ class _Reversal:
         self.next_index = base + op.n_ys
 
     def _of_last_rows(self, ys: Sequence[Any]) -> list[Any]:
-        """The cotangents of stacked results, without those of the last value of a carry that grows: it has no stack."""
+        """The cotangents of stacked results without what the last value of a carry got: that goes to its final value.
+
+        Stacked, it would be a row of each step, all but one of them zeros; and carries that grow have no stack.
+        """
         left = list(ys)
-        for j, leaf in enumerate(self.carries):
-            new = self.op.next_carries[j]
-            if leaf not in self.growing or new not in self.op.results:
+        for j, new in enumerate(self.op.next_carries):
+            if new not in self.op.results:
                 continue
             k = self.op.results.index(new)
-            g = left[k]
-            if g is not None and g.op.family in _WRITES and g.op.params["index"] == (-1,):
-                left[k], before = None, self.finals[j]
-                self.finals[j] = g.args[1] if before is None else mk(add, (before, g.args[1]))
+            parts = [] if left[k] is None else left[k].args if left[k].op is add else [left[k]]
+            rows = [_of_last_row(g, self.carries[j]) for g in parts]
+            if any(row is not None for row in rows):
+                others = [g if row is None else g.args[0] for g, row in zip(parts, rows)]  # zeros say how many rows
+                left[k] = summed(others) if None in rows else None
+                before = [] if self.finals[j] is None else [self.finals[j]]
+                self.finals[j] = summed([*before, *(row for row in rows if row is not None)])
         return left
 
     # ------------------------------------------------------------------ the derivative of one step
@@ -269,6 +274,18 @@ class _Reversal:
         start = mk(sub, (self.steps_made, self.steps)) if truncated else Const(np.int64(0))
         index = (("s", "?", "?", None),)
         return mk(set_subtensor.bind(index=index), (filled_like(x, 0), g, start, self.steps_made))
+
+
+def _of_last_row(g: Any, leaf: AnyTerm) -> Any:
+    """What a cotangent of stacked values of `leaf` is for the last one, if it is nothing for all others; else None."""
+    if g.op.family not in _WRITES or not is_zero(g.args[0]):
+        return None
+    first, *rest = g.op.params["index"]
+    if first.__class__ is not int or first not in (-1, (g.type.shape[0] or 0) - 1):
+        return None
+    if not rest:
+        return g.args[1]
+    return mk(g.op.family.bind(index=tuple(rest)), (filled_like(leaf, 0), *g.args[1:]))
 
 
 def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:

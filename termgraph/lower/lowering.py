@@ -50,7 +50,8 @@ class Target:
     says of a loop and a product whether the loop shall make it, a few steps at once. `whole_updates`: a statement that
     writes a new value in place must not write anything else, and be a call or loops over its elements. `reuses_memory`:
     temporaries may lie in results that are written later. `rows_in_loops`: of many short sums over rows each is a loop.
-    `stores_repeated`: what repeats an array is stored where functions of it would divide each index.
+    `whole_vectors`: loops shall take whole vectors, so what repeats an array is stored where functions of it would
+    divide each index, and loops are cut where a choice by index changes.
     `early_updates`: new values of variables may be written before the end. `overwrites`: temporaries may be written
     over others of which the same statement reads the same elements for the last time.
     """
@@ -61,7 +62,7 @@ class Target:
     epilogues: Epilogues | None = None
     row_tiles: bool = False
     rows_in_loops: bool = False
-    stores_repeated: bool = False
+    whole_vectors: bool = False
     whole_updates: bool = False
     reuses_memory: bool = False
     early_updates: bool = False
@@ -242,7 +243,7 @@ def stored(value: Measured) -> Stored:
     region = value.expanded.region
     storage = Storage(
         value.expanded.outputs, value.lengths, region.strided, region.reciprocal,
-        fuse=region.fuse, rows_in_loops=region.target.rows_in_loops, stores_repeated=region.target.stores_repeated,
+        fuse=region.fuse, rows_in_loops=region.target.rows_in_loops, whole_vectors=region.target.whole_vectors,
     )  # fmt: skip
     return Stored(value.expanded, with_streams(storage))
 

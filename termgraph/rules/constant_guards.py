@@ -11,9 +11,9 @@ import numpy as np
 
 from termgraph.rules.goals import goal
 from termgraph.rules.kinds import GUARDS, Guard
+from termgraph.terms.build import is_zero
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.ops.shaping import alloc, eye
+from termgraph.terms.ops.shaping import eye
 from termgraph.terms.term import AnyTerm, Const
 
 
@@ -79,14 +79,8 @@ def _are_real(*numbers: AnyTerm) -> bool:
 
 
 # ---------------------------------------------------------------------- arrays
-def _is_zero(x: AnyTerm) -> bool:
-    while x.op is alloc or x.op.family is dimshuffle:
-        x = x.args[0]
-    return isinstance(x, Const) and x.scalar is not None and bool(x.scalar == 0)
-
-
 def _is_zeros(x: AnyTerm) -> bool:
-    return x.type.ndim > 0 and _is_zero(x)
+    return x.type.ndim > 0 and is_zero(x)
 
 
 def _is_unit(x: AnyTerm) -> bool:
@@ -98,7 +92,7 @@ def _is_unit(x: AnyTerm) -> bool:
     return bool(np.array_equal(x.value, np.eye(x.type.shape[0])))
 
 
-Zero = Guard("Zero", _is_zero, doc="Zero everywhere.")
+Zero = Guard("Zero", is_zero, doc="Zero everywhere.")
 Zeros = Guard("Zeros", _is_zeros, doc="An array of zeros, with dimensions.")
 Unit = Guard("Unit", _is_unit, doc="A unit matrix.")
 

@@ -26,6 +26,13 @@ def lengths(t: AnyTerm) -> list[Any]:
     return [length(t, i) for i in range(t.type.ndim)]
 
 
+def is_zero(t: Any) -> bool:
+    """Whether a term is seen to be zero everywhere."""
+    while t.op is alloc or t.op.family is dimshuffle:
+        t = t.args[0]
+    return isinstance(t, Const) and t.scalar is not None and bool(t.scalar == 0)
+
+
 def summed(parts: Sequence[Any]) -> Any:
     """The sum of terms; one alone is itself."""
     return parts[0] if len(parts) == 1 else mk(add, tuple(parts))

@@ -250,3 +250,42 @@ def test_values_that_stay_or_go_round_are_starts_however_many_steps_are_left_out
     outs, _ = tg.scan(lambda a, b, c: (b, a, c), outputs_info=[a, b, c], n_steps=n, truncate_gradient=2)
     found = tg.function([a, b, c], tg.grad(outs[0][-1] + 3 * outs[1][-1] + 5 * outs[2][-1], [a, b, c]))(1.0, 2.0, 3.0)
     assert [float(g) for g in found] == ([1.0, 3.0, 5.0] if n % 2 == 0 else [3.0, 1.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda o: (o[-1] ** 2).sum(),
+        lambda o: o[7, 1] * o[-1, 0] + (o[-1, 1:] ** 3).sum(),
+        lambda o: (o[-1] * o.sum(axis=0)).sum() + (o[2] * o[-1]).sum(),
+        lambda o: (o[-1][::2] * o.mean(axis=0)[::2]).sum(),
+    ],
+    ids=["alone", "elements", "with others", "parts"],
+)
+@pytest.mark.parametrize("truncate", [-1, 3])
+@pytest.mark.parametrize("until", [False, True])
+def test_what_the_last_step_alone_gets_is_no_row_of_each_step(read, truncate, until, rng):
+    start, w = T.tensor("start", "float64", shape=(4,)), T.dscalar("w")
+
+    def step(h):
+        new = T.tanh(w * h + 0.1)
+        return (new, tg.until(new[0] > 5)) if until else new
+
+    out, _ = tg.scan(step, outputs_info=start, n_steps=8, truncate_gradient=truncate)
+    gradients = tg.grad(read(out), [start, w])
+    values = rng.normal(size=4), 0.7
+    if truncate < 0:
+        rows = [start]
+        for _ in range(8):
+            rows.append(T.tanh(w * rows[-1] + 0.1))
+        same([start, w], gradients, tg.grad(read(T.stack(rows[1:])), [start, w]), *values)
+    plain = tg.function([start, w], gradients, mode=tg.Mode(linker="py", optimizer=None))(*values)
+    for found, wanted in zip(tg.function([start, w], gradients)(*values), plain):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_the_gradient_of_a_last_value_reads_only_what_the_loop_kept():
+    start = T.dvector("start")
+    out, _ = tg.scan(lambda h: T.tanh(h) * 2, outputs_info=start, n_steps=100)
+    loops = loops_in(tg.grad((out[-1] ** 2).sum(), start))
+    assert max(t.op.n_xs for t in loops) == 1  # what the step's derivative needs, not a row of zeros for each step

@@ -99,3 +99,19 @@ def test_a_join_of_nothing_but_empty_parts(mode):
     x, y = (T.tensor(dtype="float64", shape=(0, 2)) for _ in "xy")
     empty = np.ones((0, 2))
     assert tg.function([x, y], T.exp(T.concatenate([x, y], axis=0)), mode=mode)(empty, empty).shape == (0, 2)
+
+
+@pytest.mark.parametrize("shape", [(6, 70), (1, 70), (40, 2), (70, 1), (80,), (3, 5, 33)], ids=str)
+@pytest.mark.parametrize("gradient", [False, True])
+def test_neighbours_around_edges_leave_no_choice_to_the_innermost_loop(shape, gradient, rng):
+    """A row of neighbours in both directions is cut at both edges; which row is the next one is asked once per row."""
+    u = T.tensor("u", "float64", shape=shape)
+    axes = range(len(shape))
+    output = T.tanh(sum(T.roll(u, k, axis) * (axis + k + 2.5) for axis in axes for k in (1, -1)) - u)
+    output = tg.grad((output**2).sum(), u) if gradient else output
+    f, value = tg.function([u], output), rng.normal(size=shape)
+    np.testing.assert_allclose(
+        f(value), tg.function([u], output, mode=tg.Mode(linker="py"))(value), rtol=1e-12, atol=1e-12
+    )
+    inner = f"i{len(shape) - 1}"
+    assert not re.search(rf"_Bool v\d+ = \({inner} |if \({inner} <", f.source("c"))

@@ -161,7 +161,7 @@ def _finished(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf])
 
 
 QUICK_TARGET = Target(
-    epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, stores_repeated=True,
+    epilogues=_finished, row_tiles=True, reuses_memory=True, rows_in_loops=True, whole_vectors=True,
     early_updates=True, overwrites=True,
 )  # fmt: skip
 TARGET = replace(QUICK_TARGET, ahead=_made_ahead)

@@ -82,7 +82,7 @@ def _tree(s: Storage, targets: dict[Any, Buf], leaves: dict[Any, Buf], prefix: s
     if found is None:
         storage = Storage(
             list(targets), s.lengths, None, s.reciprocal, leaves, prefix, targets, s.fuse,
-            stores_repeated=s.stores_repeated,
+            whole_vectors=s.whole_vectors,
         )  # fmt: skip
         statements = storage.run()
         found = s.bodies[key] = Planner(statements.scalars).plan(statements.stores), statements

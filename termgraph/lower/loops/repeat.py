@@ -124,7 +124,7 @@ class _Builder:
             roots = self.roots()
             storage = Storage(
                 roots, self.lengths, None, self.s.reciprocal, leaves, self.prefix, fuse=self.s.fuse,
-                stores_repeated=self.s.stores_repeated,
+                whole_vectors=self.s.whole_vectors,
             )  # fmt: skip
             try:
                 statements = storage.run()

@@ -26,6 +26,7 @@ from termgraph.lower.lengths.index import (
     nonneg,
     plus,
     poly,
+    substitute,
     times,
     values,
 )
@@ -166,6 +167,10 @@ class Scalars:
             return self._note(mk(mul_op, (args[0], inverse)))
         return self._note(mk(op, args))
 
+    def again(self, op: Op, args: tuple[AnyTerm, ...]) -> AnyTerm:
+        """The term op(*args) as it is: what was made once is made of other operands."""
+        return self._note(mk(op, args))
+
     def _per_row(self, args: tuple[AnyTerm, ...]) -> bool:
         """Whether the divisor is a fold's result shared by many elements: then divide once and multiply."""
         x, y = args
@@ -249,18 +254,26 @@ class Scalars:
         return made[a, b]
 
     def _load_chosen(self, cond: AnyTerm, a: AnyTerm, b: AnyTerm) -> AnyTerm | None:
+        """A load from one of two places that are a fixed number apart: from the lower one, and that number or 0 on."""
         p, q = a.op.params["offset"], b.op.params["offset"]
         away = p - q
-        if values(away) or away.fv:
+        at_one, fixed = (None, away) if not away.fv else _in_one_arm(cond, away)
+        if values(fixed) or fixed.fv:
             return None
-        zero = Const(np.zeros((), "int64"))
-        if nonneg(away):
-            more, base = self._note(mk(PICK, (cond, self.number(away), zero))), q
-        elif nonneg(-away):
-            more, base, away = self._note(mk(PICK, (cond, zero, self.number(-away)))), p, -away
+        zero, positive = Const(np.zeros((), "int64")), nonneg(fixed)
+        if not positive and not nonneg(-fixed):
+            return None
+        arms = (self.number(fixed), zero) if positive else (zero, self.number(-fixed))
+        more = self._note(mk(PICK, (cond, *arms)))
+        if at_one is None:
+            base = q if positive else p
+        elif at_one:  # the first arm is at a known number only, where its place is this far from that of the second
+            base = q if positive else q + fixed
         else:
-            return None
-        return self.load(a.op.params["buf"], base + poly(Value(more, self.free(more), away + 1)))
+            base = p - fixed if positive else p
+        return self.load(
+            a.op.params["buf"], base + poly(Value(more, self.free(more), (fixed if positive else -fixed) + 1))
+        )
 
     def number(self, index: Poly, dtype: str = "int64") -> AnyTerm:
         """An index as a number."""
@@ -294,6 +307,18 @@ class Scalars:
             return number
         t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
         return poly(Value(t, self.free(t), length))
+
+
+def _in_one_arm(cond: AnyTerm, away: Poly) -> tuple[bool | None, Poly]:
+    """A polynomial where a condition holds (True) or does not (False), if a loop has its first or last number there."""
+    if cond.op.family is ITEST and cond.op.params["test"] == "lt" and len(away.fv) == 1:
+        (v,) = away.fv
+        least = cond.op.params["b"] - cond.op.params["a"] + poly(v)  # the condition is that v is below
+        if least.const == 1:
+            return True, substitute(away, {v: ZERO})
+        if v not in least.fv and (last := v.extent - 1) is least:
+            return False, substitute(away, {v: last})
+    return None, away
 
 
 @functools.lru_cache(maxsize=4096)

@@ -22,6 +22,7 @@ from termgraph.lower.push.driver import Asking, Index, Push, declares
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
+from termgraph.lower.storage import index_sets
 from termgraph.lower.storage.criterion import asks_equality, holes, is_long_in_every_row, is_work, unsettled
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeated import repeated
@@ -49,10 +50,18 @@ class Store:
     apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
     kept: bool = False  # it is read much later, by statements that do not compute it again
 
+    @property
+    def splits(self) -> bool:
+        """Whether its loops may be cut: they write each element once, in any order."""
+        return self.mode == "set" and not self.ordered and bool(self.vars)
+
+    def moved(self, vars: list[Var], offset: Poly, value: Any) -> Store:
+        """The statement with other loops."""
+        return Store(self.buf, offset, value, vars, self.mode, self.rank, self.ordered, self.apart, self.kept)
+
     def inside(self) -> Store:
         """The statement in its outermost loop."""
-        b, at, value, vars = self.buf, self.offset, self.value, self.vars[1:]
-        return Store(b, at, value, vars, self.mode, self.rank, self.ordered, self.apart, self.kept)
+        return self.moved(self.vars[1:], self.offset, self.value)
 
 
 @record
@@ -102,10 +111,10 @@ class Storage:
         self, outputs: Sequence[Any], lengths: Lengths, strided: Mapping[Any, Kinds] | None = None,
         reciprocal: bool = True, leaves: Mapping[Any, Buf] | None = None, prefix: str = "",
         targets: Mapping[Any, Buf] | None = None, fuse: bool = True, rows_in_loops: bool = False,
-        stores_repeated: bool = False,
+        whole_vectors: bool = False,
     ):  # fmt: skip
         self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
-        self.given, self.strided, self.stores_repeated = leaves or {}, strided or {}, stores_repeated
+        self.given, self.strided, self.whole_vectors = leaves or {}, strided or {}, whole_vectors
         self.order = surely_needed(outputs, self.given)
         self.reciprocal = reciprocal and not any(asks_equality(t) for t in self.order)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
@@ -252,7 +261,8 @@ class Storage:
 
     def _result(self) -> Statements:
         """What was decided. Of constants only those are kept that are read: more was pushed than is."""
-        bufs, stores, s = self.push.bufs, self.stores, self.scalars
+        bufs, s = self.push.bufs, self.scalars
+        stores = self._split_by_index(self.stores) if self.whole_vectors else self.stores
         computed = operands_first([t for x in stores for t in _scalars_of(x)])
         s.number_folds(computed)
         read = {t.op.params["buf"] for t in computed if t.op.family is LOAD}
@@ -268,6 +278,12 @@ class Storage:
             stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, s,
             [t for t in self.order if t in self.cuts], self.rounds, self.push.pushes, {b: t for t, b in bufs.items()},
         )  # fmt: skip
+
+    def _split_by_index(self, stores: list[Any]) -> list[Any]:
+        plain = [x for x in stores if isinstance(x, Store)]
+        fixed = [t for x in stores for t in (values(x.offset) if isinstance(x, Store) else _scalars_of(x))]
+        pieces = index_sets.split(self.scalars, plain, set(operands_first(fixed)))
+        return [y for x in stores for y in pieces.get(x, [x])]
 
     # ------------------------------------------------------------------ one statement
     @property
@@ -336,7 +352,8 @@ class Storage:
         source = self._before_reshapes(t, buf)
         parts = parts_of(self, source) if self.push.joins else None
         if parts is not None:
-            self.store_parts(source, buf, parts)
+            if source is not t or not self._store_whole_for_now(t, buf, parts):
+                self.store_parts(source, buf, parts)
             return
         if flat and shape:
             var = Var(0, product(shape))
@@ -352,10 +369,21 @@ class Storage:
                 return
             if self._store_split(t, buf, shape, value):
                 return
-            for u in repeated(self.push, self.cuts, t, value) if self.stores_repeated else ():
+            for u in repeated(self.push, self.cuts, t, value) if self.whole_vectors else ():
                 if self.as_before(u, self._buf(u)) is not None:
                     self.keep(u)
         self.add(Store(buf, place, value, vars))
+
+    def _store_whole_for_now(self, t: AnyTerm, buf: Buf, parts: Parts) -> bool:
+        """One statement over the whole last axis, if that is cut in the end: others share its loops until then."""
+        index, vars = nest(self.lengths[t])
+        if not self.whole_vectors or parts.axis != len(index) - 1 or index[-1] is ZERO:
+            return False
+        value = self.value(t, index)
+        if value in self.scalars.divides or not index_sets.boxes_of(self.scalars, value, vars):
+            return False
+        self.add(Store(buf, buf.offset(index), value, vars))
+        return True
 
     def _store_split(self, t: AnyTerm, buf: Buf, shape: Index, value: Any) -> bool:
         """Stored by loops that are cut where an index of its value is divided; False if divisions are left."""

@@ -1,0 +1,122 @@
+"""Index-set splitting: loops are cut where a choice by index changes, and mean what they meant before."""
+
+import re
+
+import numpy as np
+import pytest
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+LINKER = "auto"
+CHOICE = re.compile(r"_Bool v\d+ = \(|\bif \(v\d+\)")
+
+
+def compiled(inputs, outputs, *values):
+    """A function, checked against the virtual machine, and the text of its kernels."""
+    f = tg.function(inputs, outputs)
+    for found, wanted in zip(f(*values), tg.function(inputs, outputs, mode=tg.Mode(linker="py"))(*values)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+    text = f.source("c")
+    return text[max(text.find("static void kernel0"), 0) : text.index("TG_EXPORT int tg_plan")]
+
+
+def differences(x):
+    """Backward differences along both axes with zeros at the edges: parts that are computed in other ways."""
+    down = T.concatenate([x[:1], x[1:-1] - x[:-2], -x[-2:-1]], axis=0)
+    right = T.concatenate([x[:, :1], x[:, 1:-1] - x[:, :-2], -x[:, -2:-1]], axis=1)
+    return down + right
+
+
+def test_parts_that_are_computed_otherwise_are_chosen_in_no_loop_over_whole_rows(rng):
+    x = T.tensor("x", "float64", shape=(30, 50))
+    text = compiled([x], [T.tanh(differences(x)) * 2], rng.normal(size=(30, 50)))
+    assert "i1 < 48; i1++" in text
+    within = text[text.index("i1 < 48; i1++") :]
+    assert not CHOICE.search(within[: within.index("\n        }")])
+
+
+def test_what_is_written_into_a_window_is_chosen_in_no_loop(rng):
+    x, y = T.tensor("x", "float64", shape=(20, 40)), T.tensor("y", "float64", shape=(10, 30))
+    text = compiled(
+        [x, y], [T.exp(T.inc_subtensor(x[5:15, 4:34], T.tanh(y)))], rng.normal(size=(20, 40)), rng.normal(size=(10, 30))
+    )
+    assert not CHOICE.search(text)
+
+
+def test_sums_read_what_pieces_have_stored(rng):
+    """A sum over the elements was made in the loop that stores them; it would choose, and compute them once more."""
+    g = T.tensor("g", "int32", shape=(64, 64))
+    n = T.roll(g, 1, 0) + T.roll(g, 1, 1) + T.roll(g, -1, 1)
+    alive = T.cast(T.eq(n, 2), "int32")
+    text = compiled([g], [alive, alive.sum()], rng.integers(0, 2, (64, 64)).astype("int32"))
+    assert text.count("== 2)") == 3  # the first column, the last one, and all between
+
+
+def test_two_results_of_the_same_choices_share_their_pieces(rng):
+    x = T.tensor("x", "float64", shape=(40, 40))
+    d = differences(x)
+    text = compiled([x], [T.tanh(d), T.tanh(d) * x], rng.normal(size=(40, 40)))
+    assert len(re.findall(r"i1 < 38; i1\+\+", text)) == 1
+
+
+def test_a_statement_stays_whole_where_others_choose_between_its_elements(rng):
+    """The sum is of something else than what is stored: both in pieces and in the sum the choice would be made."""
+    x = T.tensor("x", "float64", shape=(40, 40))
+    d = T.concatenate([x[:, :1], T.sqr(x[:, 1:] - x[:, :-1])], axis=1)
+    text = compiled([x], [T.tanh(d), T.sum(T.sqrt(abs(d)))], rng.normal(size=(40, 40)))
+    assert "i1 < 39;" not in text
+
+
+def test_of_many_places_the_longest_range_is_cut_out(rng):
+    x = T.tensor("x", "float64", shape=(8, 200))
+    shifted = sum(T.concatenate([T.zeros((8, k)), T.tanh(x)[:, : 200 - k] * k], axis=1) for k in range(1, 9))
+    text = compiled([x], [shifted], rng.normal(size=(8, 200)))
+    assert "i1 < 192;" in text and len(re.findall("for .*i1 = ", text)) == 3  # and tanh, which is stored
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_short_arrays_and_edges_that_meet(n, rng):
+    x = T.tensor("x", "float64", shape=(n, 20 * n))
+    around = sum(T.roll(x, k, axis) * (k + 5) for axis in (0, 1) for k in (1, -1, 2))
+    compiled([x], [around, tg.grad((around**2).sum(), x)], rng.normal(size=(n, 20 * n)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_neighbours(seed):
+    """Shifted, joined and written parts of random arrays, their gradients, and loops over them."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(rng.choice([1, 2, 3, 9, 20])) for _ in range(rng.integers(1, 4)))
+    v = T.tensor("v", "float64", shape=shape)
+
+    def step(x):
+        out = 0.5 * x
+        for _ in range(rng.integers(1, 4)):
+            axis, k = int(rng.integers(len(shape))), int(rng.integers(1, 3))
+            before = (slice(None),) * axis
+            kind = rng.integers(4)
+            if kind == 0:
+                y = T.roll(x, k, axis)
+            elif kind == 1:
+                y = T.concatenate([x[(*before, slice(0, 1))] * 0.3, T.sin(x[(*before, slice(0, -1))])], axis=axis)
+            elif kind == 2:
+                y = T.inc_subtensor(x[(*before, slice(None, None, k))], 0.25)
+            else:
+                y = T.set_subtensor(x[(*before, slice(-1, None))], T.cos(x[(*before, slice(0, 1))]))
+            out = out + y * round(float(rng.random()), 2)
+        return T.tanh(out)
+
+    result = step(v)
+    if seed % 3 == 0:
+        state = rng.bit_generator.state
+
+        def again(x):
+            rng.bit_generator.state = state
+            return step(x)
+
+        result = tg.scan(again, outputs_info=v, n_steps=3)[0][-1]
+    weights = rng.normal(size=shape)
+    gradient = tg.grad((result * weights).sum(), v)
+    compiled([v], [result, result.sum(), gradient], rng.normal(size=shape))
