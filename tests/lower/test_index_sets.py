@@ -120,3 +120,15 @@ def test_random_neighbours(seed):
     weights = rng.normal(size=shape)
     gradient = tg.grad((result * weights).sum(), v)
     compiled([v], [result, result.sum(), gradient], rng.normal(size=shape))
+
+
+@pytest.mark.parametrize("write", [T.inc_subtensor, T.set_subtensor])
+def test_functions_of_what_is_written_one_by_one_have_a_loop_of_their_own(write, rng):
+    """A loop that scatters runs in order: what it computes is computed one element at a time."""
+    x, i = T.tensor("x", "float64", shape=(500,)), T.tensor("i", "int64", shape=(500,))
+    text = compiled(
+        [x, i], [write(T.zeros(20)[i], T.tanh(x) * 2 + T.exp(-x))], rng.normal(size=500), rng.integers(0, 20, 500)
+    )
+    loops = re.findall(r"for \(int64_t i0[^{]*\{\n(.*?)\n    \}", text, re.S)
+    (scatter,) = [body for body in loops if re.search(r"out0\[k0\]", body)]
+    assert "tanh" not in scatter and "exp" not in scatter

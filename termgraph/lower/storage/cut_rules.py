@@ -16,9 +16,9 @@ from termgraph.lower.memory.operand_places import steps_of
 from termgraph.lower.memory.strides import spans_rows
 from termgraph.lower.push.at_rules import source_index
 from termgraph.lower.push.driver import Index
-from termgraph.lower.push.kernel import INDEX, IVAL, LOAD, Buf
+from termgraph.lower.push.kernel import HEAVY, INDEX, IVAL, LOAD, Buf
 from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
-from termgraph.terms.op import ARG, CONST
+from termgraph.terms.op import ARG, CONST, cost_of
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import logical_not
 from termgraph.terms.ops.shaping import reshape
@@ -191,11 +191,26 @@ def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: boo
     """y goes to x[index] in the buffer that holds x."""
     index, vars = nest(how.shape())
     place = s.push.drive(source_index(s.push, t, how, index))
-    value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     offset = buf.offset(place)
     ordered = frozenset(vars) if values(offset) or repeats(offset, vars) else frozenset()
+    if ordered and s.whole_vectors:
+        _store_functions(s, y)
+    value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
     s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
+
+
+def _store_functions(s: Storage, y: AnyTerm) -> None:
+    """Store what functions make of elements that are written one by one: in loops of their own they take vectors."""
+    todo = [y]
+    while todo:
+        u = todo.pop()
+        if u in s.push.bufs or not u.args or u.op.kind != "elementwise" or not u.type.ndim:
+            continue
+        if u.op.vector and cost_of(u.op, len(u.args)) >= HEAVY:
+            s.keep(u)
+        else:
+            todo += u.args
 
 
 def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
