@@ -24,11 +24,11 @@ from termgraph.lower.lengths.index import (
     poly,
     product,
     substitute,
+    unravelled,
     wrapped,
 )
 from termgraph.lower.memory.operand_places import steps_of
 from termgraph.lower.push.kernel import Buf, Scalars
-from termgraph.lower.storage.policy import unravelled
 
 n, m = poly(Sym("n")), poly(Sym("m"))
 

@@ -55,6 +55,14 @@ def test_sums_read_what_pieces_have_stored(rng):
     assert text.count("== 2)") == 3  # the first column, the last one, and all between
 
 
+def test_sums_do_not_read_what_is_written_over_afterwards(rng):
+    """The update is made where the pieces lie: a sum over what was there before must not read it there."""
+    x, i = T.tensor("x", "float64", shape=(40, 50)), T.lscalar("i")
+    d = differences(x) * 2
+    compiled([x, i], [T.inc_subtensor(d[i], 100.0), d.sum(), (d**2).sum(axis=1)], rng.normal(size=(40, 50)), 3)
+    compiled([x], [T.set_subtensor(d[3:9, 5:], 100.0), d.sum()], rng.normal(size=(40, 50)))
+
+
 def test_two_results_of_the_same_choices_share_their_pieces(rng):
     x = T.tensor("x", "float64", shape=(40, 40))
     d = differences(x)

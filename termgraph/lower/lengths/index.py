@@ -288,6 +288,15 @@ def has_division(p: Poly) -> bool:
     return False
 
 
+def unravelled(shape: tuple[Poly, ...], flat: Poly) -> tuple[Poly, ...]:
+    """The index whose flat position is given."""
+    out: list[Poly] = []
+    for n in reversed(shape[1:]):
+        flat, rest = divide(flat, n)
+        out.append(rest)
+    return (flat, *reversed(out)) if shape else ()
+
+
 # ---------------------------------------------------------------------- use
 def substitute(p: Poly, replace: Mapping[Atom, Poly]) -> Poly:
     """Replace atoms, also inside opaque ones."""

@@ -13,7 +13,19 @@ from typing import Any
 
 from termgraph.lower.lengths.index import ZERO, Poly, Value, Var, poly, substitute
 from termgraph.lower.lengths.polynomials import values
-from termgraph.lower.push.kernel import FALSE, FOLD, ITEST, IVAL, LOAD, PICK, TRUE, Scalars, operands_first, scalars
+from termgraph.lower.push.kernel import (
+    FALSE,
+    FOLD,
+    ITEST,
+    IVAL,
+    LOAD,
+    PICK,
+    TRUE,
+    Buf,
+    Scalars,
+    operands_first,
+    scalars,
+)
 from termgraph.terms.ops.elementwise import logical_and
 from termgraph.terms.term import AnyTerm, Const
 
@@ -27,11 +39,14 @@ LARGE = 8  # a range of at least this part of a loop is cut along the loops insi
 Box = tuple[Range, ...]
 
 
-def split(s: Scalars, stores: Sequence[Any], fixed: Collection[AnyTerm]) -> dict[Any, list[Any]]:
+def split(
+    s: Scalars, stores: Sequence[Any], fixed: Collection[AnyTerm], written: Mapping[Buf, int]
+) -> dict[Any, list[Any]]:
     """What statements become: several, each, of one that chooses by index, or one that reads what these store.
 
-    What others compute in the same loops is read from where it is stored then. A statement stays whole where others
-    choose between the same elements in their loops, or what they are told (`fixed`): they would be computed twice.
+    What others compute in the same loops is read from where it is stored then, if no other statement has `written`
+    there. A statement stays whole where others choose between the same elements in their loops, or what they are told
+    (`fixed`): they would be computed twice.
     """
     boxes = {x: found for x in stores if x.splits and (found := boxes_of(s, x.value, x.vars))}
     if not boxes:
@@ -43,7 +58,7 @@ def split(s: Scalars, stores: Sequence[Any], fixed: Collection[AnyTerm]) -> dict
         apart = [y for y in stores if (boxes.get(y), y.vars) != (boxes[x], x.vars) and not below[y].isdisjoint(picks)]
         load = {x.value: s.load(x.buf, x.offset)}
         left = operands_first([Moved(s, {}, load).term(y.value) for y in apart])
-        if not {*left, *fixed}.isdisjoint(picks):
+        if not {*left, *fixed}.isdisjoint(picks) or (apart and written[x.buf] > 1):
             del boxes[x]
         elif apart:
             known |= load

@@ -6,13 +6,14 @@ needed at two different indices (*images*).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, divide, has_division, poly, product
+from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, has_division, poly, product, unravelled
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
@@ -270,7 +271,7 @@ class Storage:
             read |= {b for b, *_ in x.operands} if isinstance(x, Call) else set()
             read |= {b for b, _ in x.operands()} if isinstance(x, Compound) else set()
         consts = {t: b for t, b in bufs.items() if b.kind == "const" and b in read}
-        written = [b for x in stores for b in (x.bufs if isinstance(x, Compound) else (x.buf,))]
+        written = [b for x in stores for b in _written(x)]
         temps = list(dict.fromkeys(b for b in written if b.kind == "temp"))
         for x in stores:
             consts |= x.consts if isinstance(x, Compound) else {}
@@ -282,7 +283,8 @@ class Storage:
     def _split_by_index(self, stores: list[Any]) -> list[Any]:
         plain = [x for x in stores if isinstance(x, Store)]
         fixed = [t for x in stores for t in (values(x.offset) if isinstance(x, Store) else _scalars_of(x))]
-        pieces = index_sets.split(self.scalars, plain, set(operands_first(fixed)))
+        written = Counter(b for x in stores for b in _written(x))
+        pieces = index_sets.split(self.scalars, plain, set(operands_first(fixed)), written)
         return [y for x in stores for y in pieces.get(x, [x])]
 
     # ------------------------------------------------------------------ one statement
@@ -460,6 +462,11 @@ def _scalars_of(x: Any) -> list[Any]:
     return [x.condition] if isinstance(x, Choice) else []
 
 
+def _written(x: Any) -> Sequence[Buf]:
+    """The buffers that a statement writes."""
+    return x.bufs if isinstance(x, Compound) else (x.buf,)
+
+
 def _is_count(t: AnyTerm) -> bool:
     """Integers without axes: lengths are computed from them."""
     return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
@@ -476,15 +483,6 @@ def _row_major(shape: Index, index: Index) -> Poly:
     for n, i in zip(shape, index):
         flat = flat * n + i
     return flat
-
-
-def unravelled(shape: Index, flat: Poly) -> Index:
-    """The index whose flat position is given."""
-    out: list[Poly] = []
-    for n in reversed(shape[1:]):
-        flat, rest = divide(flat, n)
-        out.append(rest)
-    return (flat, *reversed(out)) if shape else ()
 
 
 def nest(shape: Index, level: int = 0) -> tuple[Index, list[Var]]:
