@@ -71,7 +71,7 @@ class _Reversal:
                 continue
             k = self.op.results.index(new)
             parts = [] if left[k] is None else left[k].args if left[k].op is add else [left[k]]
-            rows = [_of_last_row(g, self.carries[j]) for g in parts]
+            rows = [_of_last_row(g, self.value_of(j)) for g in parts]
             if any(row is not None for row in rows):
                 others = [g if row is None else g.args[0] for g, row in zip(parts, rows)]  # zeros say how many rows
                 left[k] = summed(others) if None in rows else None
@@ -226,8 +226,11 @@ class _Reversal:
         g = self.finals[j]
         if g is not None:
             return g
-        last = projections(self.t)[j] if self.carries[j] in self.growing else self.parts.inits[j]
-        return filled_like(last, 0)
+        return filled_like(self.value_of(j), 0)
+
+    def value_of(self, j: int) -> Any:
+        """A value with the lengths that carry j has in the end."""
+        return projections(self.t)[j] if self.carries[j] in self.growing else self.parts.inits[j]
 
     # ------------------------------------------------------------------ back to the operands
     def collect(self, results: Sequence[Any]) -> list[Any]:
@@ -276,16 +279,18 @@ class _Reversal:
         return mk(set_subtensor.bind(index=index), (filled_like(x, 0), g, start, self.steps_made))
 
 
-def _of_last_row(g: Any, leaf: AnyTerm) -> Any:
-    """What a cotangent of stacked values of `leaf` is for the last one, if it is nothing for all others; else None."""
+def _of_last_row(g: Any, value: AnyTerm) -> Any:
+    """What a cotangent of stacked values is for the last `value`, if it is nothing for all others; else None."""
     if g.op.family not in _WRITES or not is_zero(g.args[0]):
         return None
     first, *rest = g.op.params["index"]
     if first.__class__ is not int or first not in (-1, (g.type.shape[0] or 0) - 1):
         return None
+    if not rest and g.args[1].type.broadcastable != value.type.broadcastable:
+        return None
     if not rest:
         return g.args[1]
-    return mk(g.op.family.bind(index=tuple(rest)), (filled_like(leaf, 0), *g.args[1:]))
+    return mk(g.op.family.bind(index=tuple(rest)), (filled_like(value, 0), *g.args[1:]))
 
 
 def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:
