@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from termgraph._records import NamedTuple, record
 from termgraph.backends.c.build.program_library import built
 from termgraph.backends.c.cprogram import CProgram
@@ -23,6 +25,8 @@ from termgraph.config import config
 from termgraph.lower.storage.routine_table import SPECS
 from termgraph.stages import Ledger
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.basic import nth
+from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.traverse import substitute
@@ -47,6 +51,7 @@ class How(NamedTuple):
 
 
 AS_IT_IS = How()
+FRONT = (("s", None, "?", None),)  # the index of x[:n]
 Made = tuple[Part, Segment, CProgram]
 
 
@@ -84,6 +89,12 @@ class Divider:
         terms = self.program.term_of
         return Segment([terms[s] for s in part.leaves], [terms[s] for s in part.roots])
 
+    def _is_for_python(self, t: AnyTerm) -> bool:
+        """Whether a value is read, and by no C segment: sparse matrices are made of it."""
+        slot = self.slot_of.get(t)
+        readers = [ins for ins in self.program.instructions if slot in ins.inputs]
+        return bool(readers) and all(self._place(ins) is None for ins in readers)
+
     def attempt(self) -> list[Made] | Refusal:
         """The segments with their programs; or why one of them cannot be made."""
         found: list[Made] = []
@@ -99,6 +110,9 @@ class Divider:
 
     def note(self, refusal: Refusal) -> None:
         """Remember a refusal: the term's segment begins after the numbers it wants, or the term runs in Python."""
+        if refusal.wanted and is_cut(refusal.term) and self._is_for_python(refusal.term):
+            self.refused[refusal.term] = "what was computed before is cut, nothing is moved"
+            return
         numbers = self.given.setdefault(refusal.term, {})
         wanted = [t for t in refusal.wanted if t in self.slot_of and t not in numbers]
         if wanted:
@@ -206,6 +220,29 @@ def _linked(plain: Program, name: str, how: How, apart: Collection[Any], kept: K
     return _ordered(plain, merged, gone)
 
 
+def is_cut(t: AnyTerm) -> bool:
+    """Whether a term is the front of one of a routine's results: what follows is room that was not needed."""
+    if t.op.family is not subtensor or t.op.params["index"] != FRONT:
+        return False
+    whole = t.args[0]
+    return whole.op.family is nth and whole.args[0].op.family.name in SPECS
+
+
+def _cutting(ins: Instruction) -> Instruction:
+    """An instruction as Python runs it: the front of what has been computed is a view."""
+    if not is_cut(ins.terms[0]):
+        return ins
+    return Instruction(ins.op, ins.inputs, ins.outputs, ins.terms, ins.several, _front)
+
+
+def _front(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The first n elements: a view, or a copy where that would keep more than twice its memory."""
+    kept, room = n.item(), len(x)
+    if kept == room:
+        return x
+    return x[:kept] if 2 * kept > room else x[:kept].copy()
+
+
 def _callable(code: CProgram, segment: Segment, how: How, name: str, ledger: Ledger) -> Any:
     """The function of a segment. Leaves that are not in row-major order get programs of their own where that pays."""
 
@@ -256,7 +293,7 @@ def _compiled_loop(ins: Instruction, how: How, ledger: Ledger) -> Instruction:
 
 
 def _ordered(plain: Program, merged: dict[int, Instruction], gone: set[int]) -> Program:
-    rest = [ins for i, ins in enumerate(plain.instructions) if i not in gone]
+    rest = [_cutting(ins) for i, ins in enumerate(plain.instructions) if i not in gone]
     todo = [*rest, *merged.values()]
     have = set(plain.inputs) | set(plain.constants)
     order: list[Instruction] = []
