@@ -6,7 +6,7 @@ import termgraph.tensor as T
 from termgraph.rules.formulas import formula
 from termgraph.tensor.stretches import expanded
 from termgraph.terms.ops.indexing import gather, scatter_add
-from termgraph.terms.ops.sparse import SPARE, csm_majors, csm_merged, csm_sorted
+from termgraph.terms.ops.sparse import SPARE, csm_majors, csm_merged, csm_sorted, csm_switch
 from termgraph.terms.sparse import INDEX
 
 
@@ -33,6 +33,13 @@ def spread_back(x, i, g, y):
 def ordered_back(i, p, n, g):
     """What the cotangents g of elements in order contribute to them as they were."""
     order, _ = csm_sorted(i, p, n)
+    return T.set_subtensor(T.zeros_like(g)[order], g)
+
+
+@formula
+def switched_back(i, p, n, g):
+    """What the cotangents g of elements in the other format contribute to them as they were."""
+    order, *_ = csm_switch(i, p, n)
     return T.set_subtensor(T.zeros_like(g)[order], g)
 
 

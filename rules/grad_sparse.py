@@ -16,6 +16,7 @@ from termgraph.rulelib._formulas_grad_sparse import (
     ordered_back,
     rows_of,
     spread_back,
+    switched_back,
 )
 from termgraph.rulelib._goals_grad import other_format
 from termgraph.rulelib._goals_grad_forward import product_rule
@@ -35,6 +36,7 @@ from termgraph.terms.ops.sparse import (
     csm_multiplied,
     csm_ordered,
     csm_sample,
+    csm_switched,
 )
 
 
@@ -51,6 +53,7 @@ def grad_sparse(s, d, i, j, p, h, k, n, r, c, x, y, g, f: param, b: param):
                            (None, None, spread_back(x, i, g, gather(y, j, index=("a",))),
                                spread_back(y, j, g, gather(x, i, index=("a",)))))
     yield rule("ordered",  pullback(csm_ordered(d, i, p, n), g, h),        (ordered_back(i, p, n, g), None, None, None))
+    yield rule("switched", pullback(csm_switched(d, i, p, n), g, h, k),   (switched_back(i, p, n, g), None, None, None))
     yield rule("kept",     pullback(csm_kept(s, d, i, p), g, h, k),          (None, kept_back(s, g), None, None))
     yield rule("beside",   pullback(csm_beside(d, i, p, x, j, c, n), g, h),
                            (beside_back(0, i, p, j, c, g), None, None, beside_back(1, i, p, j, c, g), None, None, None))

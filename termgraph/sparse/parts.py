@@ -62,8 +62,8 @@ class Parts(NamedTuple):
     @property
     def switched(self) -> Parts:
         """The same matrix in the other format, the elements of each row or column in order."""
-        order, indices, indptr = ops.csm_switch(self.indices, self.indptr, self.minor)
-        return Parts(OTHER[self.format], self.data[order], indices, indptr, self.shape)
+        data, indices, indptr = ops.csm_switched(self.data, self.indices, self.indptr, self.minor)
+        return Parts(OTHER[self.format], data, indices, indptr, self.shape)
 
     @property
     def in_order(self) -> Parts:

@@ -34,6 +34,7 @@ def test_routines_are_their_meanings(kinds, rng):
     found = [*ops.csm_merged(i, p, j, q, n), *ops.csm_merged(i, p, j, q, n, both=True)]
     found += [
         *ops.csm_switch(i, p, n),
+        *ops.csm_switched(T.cast(i, "float64") / 3, i, p, n),
         *ops.csm_sorted(i, p, n),
         *ops.csm_ordered(mask, i, p, n),
         *ops.csm_kept(T.neq(mask, 0), mask, i, p),
@@ -105,6 +106,77 @@ def test_sums_and_products_are_their_meanings(kinds, dtype, rng):
             in_c(*values, met + 1)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int8", "bool"])
+def test_rows_are_kept_whole_in_part_or_not_at_all(dtype, rng):
+    """Some hundred elements of whole rows go together: all stay, none, or some; whatever true bytes a mask has."""
+    mask, data, i, p = T.vector("m", dtype="bool"), T.vector("d", dtype=dtype), T.ivector("i"), T.ivector("p")
+    in_c, plain = (
+        tg.function([mask, data, i, p], ops.csm_kept(mask, data, i, p), mode=tg.Mode(linker=name))
+        for name in ("c", "py")
+    )
+    for rows, most in ((0, 1), (7, 0), (300, 9), (5, 700), (2000, 2), (40, 60)):
+        counts = rng.integers(0, most + 1, rows)
+        indptr, n = np.concatenate([[0], np.cumsum(counts)]).astype("int32"), counts.sum()
+        indices, values = rng.integers(0, 99, n).astype("int32"), rng.integers(0, 2, n).astype(dtype)
+        mixed = np.repeat(rng.integers(0, 3, n // 200 + 1), 200)[:n]
+        stays = np.where(mixed == 2, rng.integers(0, 2, n), mixed).astype("uint8")
+        for chosen in (
+            stays,
+            np.ones(n, "uint8"),
+            np.zeros(n, "uint8"),
+            2 * stays,
+            rng.integers(0, 2, n).astype("uint8"),
+        ):
+            given = (chosen.view(bool), values, indices, indptr)
+            for a, b in zip(in_c(*given), plain(chosen != 0, *given[1:]), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex64", "int16"])
+def test_long_rows_have_their_diagonal_anywhere(dtype, rng):
+    data, i, p, n = T.vector("d", dtype=dtype), T.ivector("i"), T.ivector("p"), T.lscalar("n")
+    f = tg.function([data, i, p, n], ops.csm_diagonal(data, i, p, n), mode=tg.Mode(linker="c"))
+    for rows, length in ((30, 8), (30, 9), (30, 31), (50, 7), (20, 100)):
+        indices = rng.integers(0, rows, (rows, length)).astype("int32")
+        indices[np.arange(rows) % 3 == 0] += rows  # no diagonal
+        values = rng.integers(-9, 9, indices.size).astype(dtype)
+        ends = np.arange(rows + 1, dtype="int32") * length
+        at, starts = np.arange(rows), values.reshape(rows, length)
+        expected = np.where(indices == at[:, None], starts, 0).sum(1).astype(dtype)
+        np.testing.assert_array_equal(f(values, indices.ravel(), ends, rows), expected)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6, 1.0])
+def test_what_a_result_has_no_need_of_is_cut_off(share, rng):
+    """No element is moved for that, but what would keep more than twice its memory is copied; results are apart."""
+    s = S.csr_matrix("s")
+    f = tg.function([s], [S.remove0(s), S.sum_duplicates(s), S.remove0(s)], mode=tg.Mode(linker="auto"))
+    in_python = [part for part in f.why_not_native() if part.op == "subtensor"]
+    assert len(in_python) == 4 and "nothing is moved" in in_python[0].why
+    n = 400
+    given = sp.csr_matrix(
+        ((rng.random(10 * n) < share) * 1.5, rng.integers(0, n, 10 * n), np.arange(n + 1) * 10), (n, n)
+    )
+    before = given.copy()
+    for _ in range(2):
+        kept, once, again = f(given)
+        for found, expected in ((kept, given.copy()), (again, given.copy()), (once, given.copy())):
+            expected.sum_duplicates() if found is once else expected.eliminate_zeros()
+            for a, b in (
+                (found.data, expected.data),
+                (found.indices, expected.indices),
+                (found.indptr, expected.indptr),
+            ):
+                np.testing.assert_array_equal(a, b)
+                owner = a if a.base is None else a.base
+                assert owner.size <= 2 * a.size and owner.flags.owndata
+        parts = [v for m in (given, kept, once, again) for v in (m.data, m.indices, m.indptr)]
+        assert not any(np.shares_memory(a, b) for k, a in enumerate(parts) for b in parts[:k])
+        for m in (kept, once, again):
+            m.data[:], m.indices[:] = 7, 3
+        assert (given != before).nnz == 0
+
+
 def test_sums_keep_infinities_and_zeros_apart():
     """An element that only one matrix has is added to nothing, whatever the other's next one is."""
     s, t = S.csr_matrix("s"), S.csr_matrix("t")
@@ -131,6 +203,7 @@ def test_wrong_patterns_are_refused(linker):
         *joined,
         ops.csm_merged(i, p, i, p, 3),
         ops.csm_switch(i, p, 3),
+        ops.csm_switched(x, i, p, 3),
         ops.csm_sorted(i, p, 3),
         ops.csm_ordered(x, i, p, 3),
         ops.csm_dense(x, i, p, 2, 3),

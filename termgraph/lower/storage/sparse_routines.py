@@ -48,8 +48,15 @@ def _switch(t: AnyTerm) -> Spec:
     return Spec("csm_switch", (), (("entries",), ("pointers",), ()), outs, None, OUTSIDE, "", NOT_COUNTED)
 
 
+def _switched(t: AnyTerm) -> Spec | None:
+    if t.args[0].type.dtype in HALVES:
+        return None
+    ins, outs = (("entries",), ("entries",), ("pointers",), ()), (("entries",), ("entries",), ("turned",))
+    return Spec("csm_switched", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
+
+
 def _switch_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
-    sizes["turned"] = s.as_length(t.args[2], t) + 1
+    sizes["turned"] = s.as_length(t.args[-1], t) + 1
 
 
 def _sorted(t: AnyTerm) -> Spec:
@@ -140,12 +147,12 @@ def _diagonal_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
 
 SPECS.update(csm_dense=_dense, csm_diagonal=_diagonal)
 SIZES.update(csm_dense=_dense_sizes, csm_diagonal=_diagonal_sizes)
-SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch)
+SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch, csm_switched=_switched)
 SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
 SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
 SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
 SPECS.update(csm_beside=_beside)
-SIZES.update(csm_ordered=_sorted_sizes, csm_beside=_beside_sizes)
+SIZES.update(csm_ordered=_sorted_sizes, csm_beside=_beside_sizes, csm_switched=_switch_sizes)
 SIZES.update(csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
 READS.update(
     csm_dense=lambda t: (t.type.dtype, INDEX, INDEX, "int64", "int64"),
@@ -153,6 +160,7 @@ READS.update(
     csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
     csm_majors=lambda t: (INDEX, INDEX),
     csm_switch=lambda t: (INDEX, INDEX, "int64"),
+    csm_switched=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
     csm_sorted=lambda t: (INDEX, INDEX, "int64"),
     csm_ordered=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
     csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),

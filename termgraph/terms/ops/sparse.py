@@ -81,6 +81,15 @@ def check_pattern(what: str, indices: Type, indptr: Type) -> None:
             raise TypeError(f"the {name} of {what} must be a vector of dtype {INDEX}, got {t}")
 
 
+def _stored(what: str, data: Type, indices: Type, indptr: Type) -> tuple[str, int | None]:
+    """The dtype of stored elements, and how many there are."""
+    d = require_tensor(data, f"the data of {what}")
+    check_pattern(what, indices, indptr)
+    if d.ndim != 1:
+        raise TypeError(f"the data of {what} must be a vector, got {d}")
+    return d.dtype, same_length(d.shape[0], require_tensor(indices, "indices").shape[0], what)
+
+
 def check_lengths(what: str, shape: Type) -> None:
     """Refuse what cannot be the shape of a matrix."""
     t = require_tensor(shape, f"shape of {what}")
@@ -105,9 +114,8 @@ def _infer_majors(indices: Type, indptr: Type) -> TensorType:
 def _majors(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     found = np.repeat(np.arange(len(indptr) - 1, dtype=INDEX), np.diff(indptr))
     if len(found) != len(indices):
-        raise ShapeError(
-            f"the indptr of a sparse matrix counts {len(found)} elements, there are {len(indices)} indices"
-        )
+        counted = f"counts {len(found)} elements, there are {len(indices)} indices"
+        raise ShapeError(f"the indptr of a sparse matrix {counted}")
     return found
 
 
@@ -233,29 +241,40 @@ csm_sorted = _sparse_op(
     infer=_infer_sorted,
     meaning=_sorted,
     nout=2,
-    doc="csm_sorted(indices, indptr, minor length): the places of the elements such that those of each row are in "
-    "order, and their indices then.",
+    doc="csm_sorted(indices, indptr, minor length): places of the elements that bring rows in order; indices then.",
 )
 
 
 def _infer_ordered(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
-    d = require_tensor(data, "the data of csm_ordered")
-    check_pattern("csm_ordered", indices, indptr)
-    n = same_length(d.shape[0], require_tensor(indices, "indices").shape[0], "csm_ordered")
-    return TupleType((TensorType.of(d.dtype, (n,)), TensorType.of(INDEX, (n,))))
+    dtype, n = _stored("csm_ordered", data, indices, indptr)
+    return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,))))
 
 
-def _ordered(data: np.ndarray, *pattern: np.ndarray) -> tuple[np.ndarray, ...]:
-    order, indices = _sorted(*pattern)
-    return data[order], indices
+def _moved(order_of: Callable[..., Any], data: np.ndarray, *pattern: np.ndarray) -> tuple[np.ndarray, ...]:
+    order, *rest = order_of(*pattern)
+    return data[order], *rest
 
 
 csm_ordered = _sparse_op(
     "csm_ordered",
     infer=_infer_ordered,
-    meaning=_ordered,
+    meaning=functools.partial(_moved, _sorted),
     nout=2,
     doc="csm_ordered(data, indices, indptr, minor length): data and indices with the elements of each row in order.",
+)
+
+
+def _infer_switched(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
+    dtype, n = _stored("csm_switched", data, indices, indptr)
+    return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,)), _VECTOR))
+
+
+csm_switched = _sparse_op(
+    "csm_switched",
+    infer=_infer_switched,
+    meaning=functools.partial(_moved, _switch),
+    nout=3,
+    doc="csm_switched(data, indices, indptr, minor length): data, indices and indptr in the other format.",
 )
 
 
@@ -312,17 +331,13 @@ csm_merged = _sparse_op(
 
 
 def _infer_kept(mask: Type, data: Type, indices: Type, indptr: Type) -> TupleType:
-    m, d = require_tensor(mask, "the mask of csm_kept"), require_tensor(data, "the data of csm_kept")
+    m = require_tensor(mask, "the mask of csm_kept")
     if m.ndim != 1 or m.dtype != "bool":
         raise TypeError(f"the mask of csm_kept must be a vector of dtype bool, got {m}")
-    if d.ndim != 1:
-        raise TypeError(f"the data of csm_kept must be a vector, got {d}")
-    check_pattern("csm_kept", indices, indptr)
-    n = same_length(
-        same_length(m.shape[0], d.shape[0], "csm_kept"), require_tensor(indices, "indices").shape[0], "csm_kept"
-    )
+    dtype, stored = _stored("csm_kept", data, indices, indptr)
+    n = same_length(m.shape[0], stored, "csm_kept")
     ends = require_tensor(indptr, "indptr").shape
-    return TupleType((TensorType.of(d.dtype, (n,)), TensorType.of(INDEX, (n,)), TensorType.of(INDEX, ends)))
+    return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,)), TensorType.of(INDEX, ends)))
 
 
 def _kept(mask: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -447,7 +462,7 @@ csm_multiplied = _sparse_op(
 
 # ---------------------------------------------------------------------- arrays of a whole matrix
 def _infer_dense(data: Type, indices: Type, indptr: Type, rows: Type, columns: Type, *, format: str) -> TensorType:
-    return TensorType.of(_element_dtype("csm_dense", data, indices, indptr), (None, None))
+    return TensorType.of(_stored("csm_dense", data, indices, indptr)[0], (None, None))
 
 
 def _dense(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, *shape: np.ndarray, format: str) -> np.ndarray:
@@ -457,7 +472,7 @@ def _dense(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, *shape: np
 
 
 def _infer_diagonal(data: Type, indices: Type, indptr: Type, n: Type) -> TensorType:
-    return TensorType.of(_element_dtype("csm_diagonal", data, indices, indptr), (None,))
+    return TensorType.of(_stored("csm_diagonal", data, indices, indptr)[0], (None,))
 
 
 def _diagonal(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -467,15 +482,6 @@ def _diagonal(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: np.n
     there = np.flatnonzero((majors == indices) & (indices < n))
     np.add.at(out, indices[there], data[there])
     return out
-
-
-def _element_dtype(what: str, data: Type, indices: Type, indptr: Type) -> str:
-    d = require_tensor(data, f"the data of {what}")
-    check_pattern(what, indices, indptr)
-    if d.ndim != 1:
-        raise TypeError(f"the data of {what} must be a vector, got {d}")
-    same_length(d.shape[0], require_tensor(indices, "indices").shape[0], what)
-    return d.dtype
 
 
 csm_dense = _sparse_op(

@@ -317,9 +317,10 @@ def _patterns(name: str, x: _Text, *given: str, kind: str = "i32") -> None:
 
 
 def _switch(x: _Text) -> None:
-    outs, (indices, indptr, _) = x.n.results, x.n.reads
+    """The pattern in the other format, after the places of its elements or after these themselves."""
+    outs, (*reads, _) = x.n.results, x.n.reads
     sizes = (x.size("pointers"), x.size("entries"), x.p.poly(x.n.sizes["turned"] - 1))
-    _patterns("csm_switch", x, *_vectors(x, (indices, indptr)), *sizes, *map(x.pointer, outs))
+    _patterns(x.n.spec.text, x, *_vectors(x, reads), *sizes, *map(x.pointer, outs), kind=SHORT[outs[0].buf.dtype])
 
 
 def _sorted(x: _Text) -> None:
@@ -463,6 +464,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_dot": _sparse_product,
     "csm_majors": _majors,
     "csm_switch": _switch,
+    "csm_switched": _switch,
     "csm_sorted": _sorted,
     "csm_ordered": _ordered,
     "csm_merged": _merged,

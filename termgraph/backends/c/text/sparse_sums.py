@@ -13,11 +13,14 @@ _RISES = """
 static int tg_csm_rises_$N(int once, const int32_t *indices, const int32_t *ends, int64_t p, int64_t entries,
                            int64_t pointers, int64_t minors)
 {
-    int64_t falls = 0, between = 0;
-    uint32_t outside = 0;
+    uint32_t outside = 0, falls = 0, between = 0; /* there are fewer than 2**31 elements */
     if (pointers < 1 || ends[0] != 0 || ends[(pointers - 1) * p] != entries || minors > __INT32_MAX__) return 0;
-    for (int64_t k = 0; k < entries; k++) outside |= (uint32_t)indices[k] >= (uint32_t)minors;
-    for (int64_t k = 1; k < entries; k++) falls += once ? indices[k] <= indices[k - 1] : indices[k] < indices[k - 1];
+    if (entries > 0) outside = (uint32_t)indices[0] >= (uint32_t)minors;
+    for (int64_t k = 1; k < entries; k++) {
+        const int32_t here = indices[k], before = indices[k - 1];
+        outside |= (uint32_t)here >= (uint32_t)minors;
+        falls += once ? here <= before : here < before;
+    }
     for (int64_t i = 1; i < pointers; i++) {
         const int64_t begin = ends[(i - 1) * p], end = ends[i * p];
         if (begin > end || end > entries) return 0;

@@ -57,6 +57,36 @@ def _sparse(by_rows: bool, vector: bool) -> str:
     return filled(_SPARSE, pieces)
 
 
+def _switched(ed: str, given: str, moved: str, move: str) -> str:
+    """A pattern in the other format, after the places of its elements or, `ed`, after these themselves."""
+    return f"""
+/* The pattern in the other format. Returns 1 if an element lies outside, 2 if indptr does not count the elements. */
+static int tg_csm_switch{ed}_$N({given}const int32_t *indices, int64_t s, const int32_t *indptr, int64_t p,
+                                int64_t pointers, int64_t entries, int64_t minors, {moved}int32_t *out, int32_t *ends,
+                                int64_t *bad)
+{{
+    if (pointers < 1 || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 2;
+    for (int64_t i = 1; i < pointers; i++) if (indptr[i * p] < indptr[(i - 1) * p]) return 2;
+    for (int64_t j = 0; j <= minors; j++) ends[j] = 0;
+    for (int64_t k = 0; k < entries; k++) {{
+        const int64_t j = indices[k * s];
+        if ((uint64_t)j >= (uint64_t)minors) return *bad = j, 1;
+        ends[j + 1]++;
+    }}
+    for (int64_t j = 0; j < minors; j++) ends[j + 1] += ends[j];
+    for (int64_t i = 0; i + 1 < pointers; i++)
+        for (int64_t k = indptr[i * p]; k < indptr[(i + 1) * p]; k++) {{
+            const int64_t at = ends[indices[k * s]]++;
+            {move};
+            out[at] = i;
+        }}
+    for (int64_t j = minors; j > 0; j--) ends[j] = ends[j - 1];
+    ends[0] = 0;
+    return 0;
+}}
+"""
+
+
 TEXTS = {
     **{f"tg_{name}_dot": _sparse(name[:3] == "csr", len(name) > 3) for name in ("csr", "csc", "csrv", "cscv")},
     "tg_majors": """
@@ -73,32 +103,8 @@ static int tg_majors_$N(const $T *indptr, int64_t p, int64_t pointers, int64_t e
     return k != entries;
 }
 """,
-    "tg_csm_switch": """
-/* The pattern in the other format, after the places of its elements. Returns 1 if an element lies outside, 2 if indptr
-   does not count the elements. */
-static int tg_csm_switch_$N(const $T *indices, int64_t s, const $T *indptr, int64_t p, int64_t pointers,
-                            int64_t entries, int64_t minors, $T *order, $T *out, $T *ends, int64_t *bad)
-{
-    if (pointers < 1 || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 2;
-    for (int64_t i = 1; i < pointers; i++) if (indptr[i * p] < indptr[(i - 1) * p]) return 2;
-    for (int64_t j = 0; j <= minors; j++) ends[j] = 0;
-    for (int64_t k = 0; k < entries; k++) {
-        const int64_t j = indices[k * s];
-        if ((uint64_t)j >= (uint64_t)minors) return *bad = j, 1;
-        ends[j + 1]++;
-    }
-    for (int64_t j = 0; j < minors; j++) ends[j + 1] += ends[j];
-    for (int64_t i = 0; i + 1 < pointers; i++)
-        for (int64_t k = indptr[i * p]; k < indptr[(i + 1) * p]; k++) {
-            const int64_t at = ends[indices[k * s]]++;
-            order[at] = k;
-            out[at] = i;
-        }
-    for (int64_t j = minors; j > 0; j--) ends[j] = ends[j - 1];
-    ends[0] = 0;
-    return 0;
-}
-""",
+    "tg_csm_switch": _switched("", "", "$T *order, ", "order[at] = k"),
+    "tg_csm_switched": _switched("ed", "const $T *data, int64_t d, ", "$T *values, ", "values[at] = data[k * d]"),
     "tg_csm_sorted": """
 /* The places of elements such that those of each row are in order, and their indices then. Fails as the switch does,
    and returns 3 if there is no memory. */
@@ -145,18 +151,43 @@ static int tg_csm_kept_$N(const uint8_t *mask, int64_t m, const $T *data, int64_
                           const int32_t *indptr, int64_t p, int64_t pointers, int64_t entries, $T *values,
                           int32_t *out, int32_t *ends)
 {
+    enum { SOME = 256 }; /* elements of whole rows that are copied at once where all of them stay */
     int64_t n = 0, k = 0;
     if (pointers < 1 || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 1;
     ends[0] = 0;
-    for (int64_t i = 1; i < pointers; i++) {
-        const int64_t end = indptr[i * p];
-        if (end < k || end > entries) return 1;
-        for (; k < end; k++) {
-            values[n] = data[k * d];
-            out[n] = indices[k * s];
-            n += mask[k * m] != 0;
+    for (int64_t i = 1; i < pointers;) {
+        int64_t rows = i, end = k;
+        for (int64_t last; rows < pointers && end - k < SOME; rows++, end = last) {
+            last = indptr[rows * p];
+            if (last < end || last > entries) return 1;
         }
-        ends[i] = n;
+        const int dense = m == 1 && d == 1 && s == 1;
+        const uint8_t *const gone = dense ? __builtin_memchr(mask + k, 0, end - k) : mask;
+        if (!gone) {
+            __builtin_memcpy(values + n, data + k, (end - k) * sizeof($T));
+            __builtin_memcpy(out + n, indices + k, (end - k) * sizeof(int32_t));
+            for (; i < rows; i++) ends[i] = indptr[i * p] - (k - n);
+            n += end - k;
+            k = end;
+            continue;
+        }
+        if (dense && gone == mask + k) { /* maybe none of them stays */
+            uint8_t any = 0;
+            for (int64_t u = k; u < end; u++) any |= mask[u];
+            if (!any) {
+                for (; i < rows; i++) ends[i] = n;
+                k = end;
+                continue;
+            }
+        }
+        for (; i < rows; i++) {
+            for (const int64_t last = indptr[i * p]; k < last && k < entries; k++) {
+                values[n] = data[k * d];
+                out[n] = indices[k * s];
+                n += mask[k * m] != 0;
+            }
+            ends[i] = n;
+        }
     }
     __builtin_memset(values + n, 0, (entries - n) * sizeof($T));
     __builtin_memset(out + n, 0, (entries - n) * sizeof(int32_t));
@@ -215,12 +246,24 @@ static int tg_csm_dense_$N(int across, const $T *data, int64_t d, const int32_t 
 static int tg_csm_diagonal_$N(const $T *data, int64_t d, const int32_t *indices, int64_t s, const int32_t *indptr,
                               int64_t p, int64_t pointers, int64_t entries, int64_t n, $T *out)
 {
+    typedef int32_t some __attribute__((vector_size(32)));
+    enum { SOME = 8 };
     int64_t k = 0;
     if (pointers <= n || indptr[0] != 0 || indptr[(pointers - 1) * p] != entries) return 1;
     for (int64_t i = 0; i < n; i++) {
         const int64_t end = indptr[(i + 1) * p];
         $T sum = 0;
         if (end < k || end > entries) return 1;
+        if (s == 1 && end - k >= SOME) { /* most rows have no such element: the last vector begins earlier */
+            some found = {0}, at;
+            for (int64_t u = k; u < end; u += SOME) {
+                __builtin_memcpy(&at, indices + (u + SOME < end ? u : end - SOME), sizeof at);
+                found |= at == (int32_t)i;
+            }
+            uint64_t words[4];
+            __builtin_memcpy(words, &found, sizeof words);
+            if (!(words[0] | words[1] | words[2] | words[3])) k = end;
+        }
         for (; k < end; k++)
             if (indices[k * s] == i) sum += data[k * d];
         out[i] = sum;
