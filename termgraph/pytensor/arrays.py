@@ -31,6 +31,8 @@ def _reduce(c: Conversion, node: Apply, x: TensorVariable) -> Any:
     op, dtype = node.op, out_type(node).dtype
     kind = type(op.scalar_op).__name__
     axis = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
+    if kind == "MulWithoutZeros" and not axis and x.type.ndim:
+        return cast(x, dtype)  # nothing is multiplied, and what is 0 stays
     if kind == "MulWithoutZeros":
         kind, x = "Mul", T.switch(T.eq(x, 0), T.ones((), dtype=x.type.dtype), x)
     if kind in TOTALS:
@@ -136,17 +138,56 @@ def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
     """The elements of a vector of lengths: numbers where they are known, -1 among them."""
     if is_constant(asked):
         return [int(k) for k in asked.data]
-    owner = asked.owner
-    if owner is not None and type(owner.op).__name__ == "MakeVector":
-        return [int(v.data) if is_constant(v) else vector[i] for i, v in enumerate(owner.inputs)]
-    return [vector[i] for i in range(n)]
+    parts = _parts_of(asked) or [None] * n
+    return [vector[i] if k is None else k for i, k in enumerate(parts)]
+
+
+def _parts_of(asked: Any) -> list[int | None] | None:
+    """The elements of a vector of lengths as far as they are known: -1 may stand among others that are computed."""
+    asked = _origin(asked)
+    if is_constant(asked):
+        return [int(k) for k in asked.data]
+    owner, kind = asked.owner, type(getattr(asked.owner, "op", None)).__name__
+    if kind == "MakeVector":
+        return [_number(v) for v in owner.inputs]
+    if kind == "Join":
+        vectors = owner.inputs if hasattr(owner.op, "axis") else owner.inputs[1:]
+        parts = [_parts_of(v) for v in vectors]
+        return None if any(p is None for p in parts) else [k for p in parts if p is not None for k in p]
+    n = asked.type.shape[0]
+    return None if n is None else [None] * n
+
+
+def _number(v: Any) -> int | None:
+    v = _origin(v)
+    return int(v.data) if is_constant(v) else None
+
+
+def _origin(v: Any) -> Any:
+    """What a length is before its casts: the -1 of `x.flatten(2)` is a number of 8 bits."""
+    while v.owner is not None:
+        op = v.owner.op
+        if type(getattr(op, "scalar_op", op)).__name__ not in ("Cast", "SpecifyShape"):
+            break
+        v = v.owner.inputs[0]
+    return v
 
 
 @converts("Reshape", reads="ndim")
-def _reshape(c: Conversion, node: Apply, x: object, shape: ShapeLike) -> Any:
+def _reshape(c: Conversion, node: Apply, x: TensorVariable, shape: ShapeLike) -> Any:
     known = out_type(node).shape
     asked = _elements(node.inputs[1], shape, node.op.ndim)
-    return T.reshape(x, [a if k is None else int(k) for k, a in zip(known, asked)])
+    lengths = [a if k is None else int(k) for k, a in zip(known, asked)]
+    return T.reshape(x, _counted(x, lengths) if _origin(node.inputs[1]).owner is None else lengths)
+
+
+def _counted(x: TensorVariable, lengths: list[Any]) -> list[Any]:
+    """The lengths of a vector that is given in each call, in which -1 stands for what is left."""
+    given = T.stack([cast(T.as_tensor(n), "int64") for n in lengths]) if lengths else None
+    if given is None or all(isinstance(n, int) for n in lengths):
+        return lengths
+    left = T.size(x) // T.maximum(T.prod(T.switch(T.lt(given, 0), 1, given)), 1)
+    return [n if isinstance(n, int) else T.switch(T.lt(n, 0), left, n) for n in lengths]
 
 
 @converts("SpecifyShape")
@@ -201,6 +242,13 @@ converts("ARange", reads="dtype")(_filled_by(T.arange))
 converts("Eye", reads="dtype")(_filled_by(T.eye))
 converts("Tri", reads="dtype")(_filled_by(T.tri))
 converts("FillDiagonal")(lambda c, node, x, value: T.fill_diagonal(x, value))
+converts("Bartlett")(lambda c, node, n: T.bartlett(n))
+
+
+@converts("FillDiagonalOffset")
+def _fill_offset(c: Conversion, node: Apply, x: TensorVariable, value: TensorVariable, offset: TensorVariable) -> Any:
+    rows, columns = T.arange(x.shape[0]), T.arange(x.shape[1])
+    return T.switch(T.eq(columns - T.expand_dims(rows, 1), offset), value, x)
 
 
 def _numbers(node: Apply, given: Sequence[TensorVariable]) -> list[Any]:
@@ -286,6 +334,24 @@ def _unravel(c: Conversion, node: Apply, i: TensorVariable, dims: ShapeLike) -> 
     if node.op.order != "C" or known is None:
         return NotImplemented
     return list(T.unravel_index(i, tuple(int(n) for n in known)))
+
+
+@converts("RavelMultiIndex", reads="mode order")
+def _ravel(c: Conversion, node: Apply, *operands: TensorVariable) -> Any:
+    *places, dims = operands
+    lengths = _elements(node.inputs[-1], dims, len(places))
+    return cast(T.ravel_multi_index(places, lengths, mode=node.op.mode, order=node.op.order), out_type(node).dtype)
+
+
+@converts("Unique", reads="return_index return_inverse return_counts axis")
+def _unique(c: Conversion, node: Apply, x: TensorVariable) -> Any:
+    op = node.op
+    asked = {"return_index": op.return_index, "return_inverse": op.return_inverse, "return_counts": op.return_counts}
+    made = T.unique(x, **asked, axis=op.axis)
+    made = list(made) if isinstance(made, (list, tuple)) else [made]
+    return [  # PyTensor's inverse is one row
+        T.ravel(m) if m.type.ndim > v.type.ndim else m for m, v in zip(made, node.outputs)
+    ]
 
 
 @converts("PermuteRowElements", reads="inverse")

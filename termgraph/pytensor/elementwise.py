@@ -33,7 +33,7 @@ ARITHMETIC: dict[str, Callable] = {
     "ArcTan2": T.arctan2, "Sinh": T.sinh, "Cosh": T.cosh, "Tanh": T.tanh, "ArcSinh": T.arcsinh, "ArcCosh": T.arccosh,
     "ArcTanh": T.arctanh, "Ceil": T.ceil, "Floor": T.floor, "Trunc": T.trunc, "RoundHalfToEven": T.round_half_to_even,
     "RoundHalfAwayFromZero": lambda x: T.sign(x) * T.floor(T.abs(x) + 0.5),
-    "Maximum": T.maximum, "Minimum": T.minimum, "Clip": T.clip, "Conj": T.conj,
+    "Maximum": T.maximum, "Minimum": T.minimum, "Clip": lambda x, low, high: clipped(x, low, high), "Conj": T.conj,
     "Erf": T.erf, "Erfc": T.erfc, "Erfcx": T.erfcx, "Erfinv": T.erfinv, "Erfcinv": T.erfcinv,
     "Gamma": T.gamma, "GammaLn": T.gammaln, "Psi": T.digamma,
     "TriGamma": lambda x: T.polygamma(T.constant(np.int64(1)), x),
@@ -54,7 +54,8 @@ BITS: dict[str, Callable] = {
 
 # Operands stay as they are.
 AS_THEY_ARE: dict[str, Callable] = {
-    "Real": T.real, "Imag": T.imag, "Angle": T.angle, "Complex": T.complex, "Abs": T.abs,
+    "Real": T.real, "Imag": T.imag, "Angle": T.angle, "Complex": T.complex,
+    "ComplexFromPolar": lambda r, angle: T.complex(r * T.cos(angle), r * T.sin(angle)), "Abs": T.abs,
     "PolyGamma": T.polygamma, "Cast": lambda x: x,
 }  # fmt: skip
 
@@ -76,6 +77,13 @@ def scalar(op: Op, xs: list[Any], dtype: str) -> Any:
     if name in AS_THEY_ARE:
         return cast(AS_THEY_ARE[name](*xs), dtype)
     return NotImplemented
+
+
+def clipped(x: TensorVariable, low: TensorVariable, high: TensorVariable) -> Any:
+    """Between two bounds. PyTensor looks at the lower one first, which shows where it is above the other."""
+    if isinstance(low, tg.Constant) and isinstance(high, tg.Constant) and np.all(low.data <= high.data):
+        return T.clip(x, low, high)
+    return T.switch(T.lt(x, low), low, T.minimum(x, high))
 
 
 def filled(x: TensorVariable, y: TensorVariable) -> Any:

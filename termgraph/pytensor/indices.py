@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import termgraph.tensor as T
-from termgraph.pytensor.conversion import Conversion, cast, converts, is_constant
+from termgraph.pytensor.conversion import OPAQUE, Conversion, cast, converts, is_constant
 
 if TYPE_CHECKING:
     from pytensor.graph.basic import Apply
@@ -49,6 +49,11 @@ def _entry(v: Any, x: object) -> Any:
     return x
 
 
+def _has_unknown_slices(index: Sequence[Any]) -> bool:
+    """Whether a slice is an argument of the function, known in each call only."""
+    return any(getattr(x, "type", None) is OPAQUE for x in index)
+
+
 @converts("MakeSlice")
 def _make_slice(c: Conversion, node: Apply, *parts: TensorVariable) -> Any:
     return slice(*[_entry(v, x) for v, x in zip(node.inputs, parts)])
@@ -56,6 +61,8 @@ def _make_slice(c: Conversion, node: Apply, *parts: TensorVariable) -> Any:
 
 @converts("Subtensor AdvancedSubtensor AdvancedSubtensor1", reads="idx_list sparse_grad")
 def _read(c: Conversion, node: Apply, x: TensorVariable, *index: TensorVariable) -> Any:
+    if _has_unknown_slices(index):
+        return NotImplemented
     return x[index_of(node, index)]
 
 
@@ -65,7 +72,7 @@ def _read(c: Conversion, node: Apply, x: TensorVariable, *index: TensorVariable)
 )
 def _write(c: Conversion, node: Apply, x: TensorVariable, y: TensorVariable, *index: TensorVariable) -> Any:
     op = node.op
-    if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
+    if _has_unknown_slices(index) or (getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc):
         return NotImplemented
     write = T.set_subtensor if op.set_instead_of_inc else T.inc_subtensor
     return write(x[index_of(node, index)], cast(y, x.type.dtype))

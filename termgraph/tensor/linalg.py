@@ -262,6 +262,8 @@ def slogdet(a: TensorLike) -> list:
 @on_terms
 def matrix_rank(a: TensorLike, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> TensorVariable:
     """How many singular values exceed `tol` (by default the largest one times max(shape) times the dtype's epsilon)."""
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank takes one of tol, a number, and rtol, a share of the largest singular value")
     a = as_tensor(a)
     if a.ndim < 2:
         return cast(ew.logical_not(_all_zero(a)), "int64")

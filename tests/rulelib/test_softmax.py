@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from accuracy import check_rule, quiet
 
+import termgraph as tg
 import termgraph.tensor as T
-from termgraph.terms.ops.elementwise import add, exp, log
+from termgraph.terms.ops.elementwise import add, exp, log, true_div
 
 MILD = [np.array([[0.3, -0.7, 1.2], [2.5, 0.0, -1.0]])]
 LARGE = [np.array([[700.0, -700.0, 690.0], [1e5, 1e5, -1e5], [1e-20, 0.0, -1e-20], [-800.0, -801.0, -1e5]])]
@@ -85,6 +86,8 @@ TWO = {
     "logaddexps.base_two": (lambda x, y: T.log2(T.exp2(x) + T.exp2(y)), T.logaddexp2),
     "logaddexps.difference": (lambda x, y: T.log(T.exp(x) - T.exp(y)), lambda x, y: x + T.log1mexp(y - x)),
     "logaddexps.factored": (lambda x, y: x + T.log1p(T.exp(y - x)), T.logaddexp),
+    "shares.two": (lambda x, y: T.exp(x) / (T.exp(x) + T.exp(y)), lambda x, y: T.sigmoid(x - y)),
+    "shares.two weighed": (lambda x, y: y * T.exp(x) / (T.exp(x) + T.exp(y)), lambda x, y: y * T.sigmoid(x - y)),
 }  # fmt: skip
 
 
@@ -112,6 +115,55 @@ def test_three_terms():
         shape=True,
         near=1.0,
     )
+
+
+def together(xs):
+    """How the rules add several up."""
+    pairs = [T.logaddexp(*xs[i : i + 2]) for i in range(0, len(xs) - 1, 2)] + list(xs[len(xs) // 2 * 2 :])
+    first = pairs[0] if len(pairs) == 1 else T.logaddexp(pairs[0], pairs[1])
+    return first if len(pairs) < 3 else T.logaddexp(first, pairs[2])
+
+
+@pytest.mark.parametrize("n, name", [(3, "three"), (4, "four"), (5, "five"), (6, "six")])
+def test_several_terms(n, name, rng):
+    terms = [scale * rng.normal(size=(1, 3)) for scale in (700.0, 3.0, 1e3, 1.0, 20.0, 5.0)[:n]]
+
+    def total(xs):
+        return add(*[exp(x.term) for x in xs])
+
+    how = {"at": terms, "shape": True, "ulps": 16, "near": 1e3}
+    check_rule(f"logaddexps.{name}", lambda *xs: log(total(xs)), lambda *xs: together(xs), **how)
+    check_rule(
+        f"shares.{name}",
+        lambda *xs: true_div(exp(xs[0].term), total(xs)),
+        lambda *xs: T.exp(xs[0] - together(xs)),
+        **how,
+    )
+
+
+@pytest.mark.parametrize("n, name", [(2, "two"), (3, "three"), (4, "four"), (5, "five"), (6, "six")])
+def test_shares_that_divide_once(n, name):
+    xs = T.dvectors(*[f"x{i}" for i in range(n)])
+    part = xs[0] / sum(T.exp(x) for x in xs)
+    f = tg.function(xs, [*[T.exp(x) * part for x in xs], part])
+    assert f"shares.{name}_of" in {record.rule for record in f.trace}
+    values = [np.array([2.0 + i, -3.0 * i]) for i in range(n)]
+    total = sum(np.exp(values))
+    for found, x in zip(f(*values), values):
+        np.testing.assert_allclose(found, values[0] * np.exp(x) / total, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_slopes_of_such_logarithms_are_finite(n):
+    xs = T.dvectors(*[f"x{i}" for i in range(n)])
+    total = T.log(sum(T.exp(x) for x in xs))
+    f = tg.function(xs, [total, *tg.grad((total**2).sum(), xs)])
+    values = [np.array([800.0 + i, -800.0 - i]) for i in range(n)]
+    value, *slopes = f(*values)
+    want = np.logaddexp.reduce(values)
+    np.testing.assert_allclose(value, want, rtol=1e-14)
+    for x, slope in zip(values, slopes):
+        np.testing.assert_allclose(slope, 2 * want * np.exp(x - want), rtol=1e-11)
 
 
 def test_axis_zero_needs_no_dimshuffle():

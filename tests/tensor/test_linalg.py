@@ -231,6 +231,8 @@ def test_rank_cond_expm_multi_dot():
     check(L.matrix_rank, np.linalg.matrix_rank, rank_two)
     check(lambda x: L.matrix_rank(x, tol=0.5), lambda x: np.linalg.matrix_rank(x, 0.5), rank_two)
     check(L.matrix_rank, np.linalg.matrix_rank, a[0])
+    with pytest.raises(ValueError, match="one of tol"):
+        L.matrix_rank(T.dmatrix("a"), tol=0.5, rtol=0.1)
     square = invertible((2, 3, 3), "float64")
     for p in (None, 1, -2, np.inf, "fro"):
         check(lambda x, p=p: L.cond(x, p), lambda x, p=p: np.linalg.cond(x, p), square, rtol=RTOL)
