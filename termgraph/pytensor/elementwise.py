@@ -37,6 +37,7 @@ ARITHMETIC: dict[str, Callable] = {
     "Erf": T.erf, "Erfc": T.erfc, "Erfcx": T.erfcx, "Erfinv": T.erfinv, "Erfcinv": T.erfcinv,
     "Gamma": T.gamma, "GammaLn": T.gammaln, "Psi": T.digamma,
     "TriGamma": lambda x: T.polygamma(T.constant(np.int64(1)), x),
+    "XlogX": lambda x: T.xlogy(x, x), "XlogY0": T.xlogy,
     "GammaInc": T.gammainc, "GammaIncC": T.gammaincc, "BetaInc": T.betainc,
     "GammaL": lambda k, x: T.gammainc(k, x) * T.gamma(k), "GammaU": lambda k, x: T.gammaincc(k, x) * T.gamma(k),
     "J0": T.j0, "J1": T.j1, "Jv": T.jv, "I0": T.i0, "I1": T.i1,

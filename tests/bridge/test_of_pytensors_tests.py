@@ -85,3 +85,13 @@ def test_unique_places_and_diagonals():
         compared(lambda x, k=offset: fill_diagonal_offset(x, 0.5, k), [A])
         compared(lambda x, v, k=offset: fill_diagonal_offset(x, v, k), [B, np.array(2.0)])
     compared(lambda r, a: pt.complex_from_polar(r, a), [P, A])
+
+
+def test_nothing_times_a_logarithm():
+    xlogx = pytest.importorskip("pytensor.tensor.xlogx")
+    values = [np.array([0.0, 0.5, 2.0]), np.array([3.0, 0.25, 1.0])]
+    compared(lambda x, y: [xlogx.xlogx(x + y), xlogx.xlogy0(y, x + 1)], values)
+    x, y = pt.dvectors("x", "y")
+    f = pytensor.function([x, y], [xlogx.xlogx(x), xlogx.xlogy0(x, y)], mode="TERMGRAPH")
+    for made in f(*values):
+        assert made[0] == 0.0 and np.isfinite(made).all()
