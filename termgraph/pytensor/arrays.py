@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytensor.graph.basic import Apply
+    from pytensor.graph.basic import Variable as PyTensorVariable
 
     from termgraph.tensor.likes import ShapeLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
@@ -134,7 +135,7 @@ def _lengths(x: TensorVariable) -> list[Any]:
     return [x.shape[d] if n is None else n for d, n in enumerate(x.type.shape)]
 
 
-def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
+def _elements(asked: PyTensorVariable, vector: Any, n: int) -> list[Any]:
     """The elements of a vector of lengths: numbers where they are known, -1 among them."""
     if is_constant(asked):
         return [int(k) for k in asked.data]
@@ -142,7 +143,7 @@ def _elements(asked: Any, vector: Any, n: int) -> list[Any]:
     return [vector[i] if k is None else k for i, k in enumerate(parts)]
 
 
-def _parts_of(asked: Any) -> list[int | None] | None:
+def _parts_of(asked: PyTensorVariable) -> list[int | None] | None:
     """The elements of a vector of lengths as far as they are known: -1 may stand among others that are computed."""
     asked = _origin(asked)
     if is_constant(asked):
@@ -158,12 +159,12 @@ def _parts_of(asked: Any) -> list[int | None] | None:
     return None if n is None else [None] * n
 
 
-def _number(v: Any) -> int | None:
+def _number(v: PyTensorVariable) -> int | None:
     v = _origin(v)
     return int(v.data) if is_constant(v) else None
 
 
-def _origin(v: Any) -> Any:
+def _origin(v: PyTensorVariable) -> Any:
     """What a length is before its casts: the -1 of `x.flatten(2)` is a number of 8 bits."""
     while v.owner is not None:
         op = v.owner.op
@@ -181,11 +182,11 @@ def _reshape(c: Conversion, node: Apply, x: TensorVariable, shape: ShapeLike) ->
     return T.reshape(x, _counted(x, lengths) if _origin(node.inputs[1]).owner is None else lengths)
 
 
-def _counted(x: TensorVariable, lengths: list[Any]) -> list[Any]:
+def _counted(x: TensorVariable, lengths: Sequence[int | TensorVariable]) -> list[Any]:
     """The lengths of a vector that is given in each call, in which -1 stands for what is left."""
     given = T.stack([cast(T.as_tensor(n), "int64") for n in lengths]) if lengths else None
     if given is None or all(isinstance(n, int) for n in lengths):
-        return lengths
+        return list(lengths)
     left = T.size(x) // T.maximum(T.prod(T.switch(T.lt(given, 0), 1, given)), 1)
     return [n if isinstance(n, int) else T.switch(T.lt(n, 0), left, n) for n in lengths]
 

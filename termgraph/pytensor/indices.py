@@ -49,7 +49,7 @@ def _entry(v: Any, x: object) -> Any:
     return x
 
 
-def _has_unknown_slices(index: Sequence[Any]) -> bool:
+def _has_unknown_slices(index: Sequence[object]) -> bool:
     """Whether a slice is an argument of the function, known in each call only."""
     return any(getattr(x, "type", None) is OPAQUE for x in index)
 
