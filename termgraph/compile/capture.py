@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from termgraph._records import record
 from termgraph.tensor.bipartite import ancestors, inputs_of
@@ -21,8 +21,11 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.text import one_line
-from termgraph.terms.traverse import children_first, free_inputs, resolve_bound, substitute
+from termgraph.terms.traverse import children_first, children_first_until, free_inputs, resolve_bound, substitute
 from termgraph.terms.types import TensorType
+
+Lengths: TypeAlias = "Mapping[int, Sequence[int | None]]"  # of arguments by number: what is known of them
+NONE: Mapping[Any, Any] = {}
 
 
 @record(frozen=True)
@@ -70,15 +73,34 @@ class Captured:
 
 
 def capture(
-    inputs: Sequence[Variable], outputs: Sequence[Variable], givens: Mapping[Variable, Any], passes: bool = False
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    givens: Mapping[Variable, Any],
+    passes: bool = False,
+    known: Lengths | None = None,
 ) -> Captured:
     """Close the graph of `outputs` over `inputs`, with some variables replaced; `passes`: note what was differentiated.
 
-    An input may be any variable: what computes it is cut off. MissingInputError if a leaf is left over.
+    An input may be any variable: what computes it is cut off. MissingInputError if a leaf is left over. Where it gains
+    by them, and nothing is replaced, the graph is closed over the lengths that are `known` of inputs, as by
+    `with_lengths`: large graphs are made once then, not twice.
     """
     roots = resolve_bound([v.term for v in outputs])
-    args = [Arg(i, v.type) for i, v in enumerate(inputs)]
-    replace = dict(zip(resolve_bound([v.term for v in inputs]), args))
+    leaves, types = resolve_bound([v.term for v in inputs]), [v.type for v in inputs]
+    if known and not givens and _gains_by_lengths(children_first_until(roots, {id(t): t for t in leaves})):
+        lengths = _fitting(known, types)
+        with suppress(TypeError, ValueError):
+            return _closed(roots, leaves, _all_narrowed(types, lengths), inputs, outputs, passes, lengths)
+    return _closed(roots, leaves, types, inputs, outputs, passes, {}, givens)
+
+
+def _closed(
+    roots: list[Any], leaves: list[Any], types: Sequence[Any], inputs: Sequence[Variable],
+    outputs: Sequence[Variable], passes: bool, lengths: Lengths, givens: Mapping[Variable, Any] = NONE,
+) -> Captured:  # fmt: skip
+    """The graph over arguments of these types."""
+    args = [Arg(i, type_) for i, type_ in enumerate(types)]
+    replace = dict(zip(leaves, args))
     if givens:
         keys = resolve_bound([v.term for v in givens])
         values = substitute(resolve_bound([v.term for v in givens.values()]), replace)
@@ -86,10 +108,11 @@ def capture(
     captured = substitute(roots, replace)
     _refuse_missing(captured, inputs, outputs, givens)
     sources = Sources([*outputs, *givens.values()], replace, inputs, args)
+    told = {args[i]: n for i, n in lengths.items()}
     if not passes:
-        return Captured(args, captured, sources)
+        return Captured(args, captured, sources, told)
     roots, found = _with_costs(captured, outputs, replace)
-    return Captured(args, roots, sources, passes=found)
+    return Captured(args, roots, sources, told, found)
 
 
 def _with_costs(
@@ -277,9 +300,9 @@ def uses(roots: Sequence[Any]) -> set[Any]:
 # As facts for the rules: a graph is closed over the lengths that shared variables have at present. A program of such a
 # graph compares lengths when it is called, and is made anew for others. Only graphs that gain by it are closed like
 # that: of convolutions, whose ways depend on the lengths of filters.
-def _gains_by_lengths(captured: Captured) -> bool:
-    """Whether the rules can do more with a graph whose shared variables have known lengths."""
-    return any(_open(t) for t in children_first(captured.roots) if t.args and t.op.kind == "conv")
+def _gains_by_lengths(order: Iterable[Any]) -> bool:
+    """Whether the rules can do more with a graph of these terms if its shared variables have known lengths."""
+    return any(_open(t) for t in order if t.args and t.op.kind == "conv")
 
 
 def _open(t: AnyTerm) -> bool:
@@ -294,19 +317,28 @@ def _narrowed(type_: Any, lengths: Sequence[int | None]) -> Any:
     return type_ if shape == type_.shape else TensorType(type_.dtype, shape)
 
 
-def with_lengths(captured: Captured, types: Sequence[Any], known: Mapping[int, Sequence[int | None]]) -> Captured:
+def with_lengths(captured: Captured, types: Sequence[Any], known: Lengths) -> Captured:
     """A graph over arguments of these types, some of which have known lengths; itself, if it is that already.
 
     Lengths that contradict each other are an error of the call that meets them, not of compiling.
     """
-    if known and (captured.lengths or _gains_by_lengths(captured)):
-        lengths = {i: tuple(n) for i, n in known.items() if len(n) == getattr(types[i], "ndim", -1)}
+    if known and (captured.lengths or _gains_by_lengths(children_first(captured.roots))):
+        lengths = _fitting(known, types)
         with suppress(TypeError, ValueError):
-            return _over(captured, [_narrowed(type_, lengths.get(i, ())) for i, type_ in enumerate(types)], lengths)
+            return _over(captured, _all_narrowed(types, lengths), lengths)
     return _over(captured, types, {})
 
 
-def _over(captured: Captured, types: Sequence[Any], lengths: Mapping[int, Sequence[int | None]]) -> Captured:
+def _fitting(known: Lengths, types: Sequence[Any]) -> Lengths:
+    """What is known of arguments that have as many axes."""
+    return {i: tuple(n) for i, n in known.items() if len(n) == getattr(types[i], "ndim", -1)}
+
+
+def _all_narrowed(types: Sequence[Any], lengths: Lengths) -> list[Any]:
+    return [_narrowed(type_, lengths.get(i, ())) for i, type_ in enumerate(types)]
+
+
+def _over(captured: Captured, types: Sequence[Any], lengths: Lengths) -> Captured:
     """The graph over arguments of these types."""
     args = [a if a.type == type_ else Arg(a.index, type_) for a, type_ in zip(captured.args, types, strict=True)]
     replace = {old: new for old, new in zip(captured.args, args) if new is not old}

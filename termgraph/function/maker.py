@@ -98,18 +98,19 @@ class FunctionMaker:
         self.outputs: list[Out] = [wrap_out(o) for o in listed]
         self.output_keys = None if output_keys is None else list(output_keys)
         self._check_names()
+        self.keeps_updates = True
+        self.known = known_at_first(self)
         ledger = Ledger()
+        with ledger.timed("options"):  # finds the compiler, when that is the first time
+            options = self.mode.options()
+        in_c = options.backend == "c" and not self.watched()
         with ledger.timed("capture") as entry:
-            captured = entry.value = self._capture(givens or {}, fgraph)
+            captured = entry.value = self._capture(givens or {}, fgraph, self.known if in_c else ())
             self._check_unused(captured, reaction(on_unused_input))
             check_inplace(captured, accept_inplace)
             check_user_ops(captured)
-        self.keeps_updates = True
-        self.known = known_at_first(self)
         captured = entry.value = self._with_present_lengths(captured)
-        with ledger.timed("options"):  # finds the compiler, when that is the first time
-            options = self.mode.options()
-        if fgraph is None and options.backend == "c" and not self.watched():
+        if fgraph is None and in_c and givens:  # others were closed over these lengths at once
             captured = entry.value = self._narrowed(captured, self.known)
         given = None if fgraph is None else Rewritten(captured, options, tuple(captured.roots))
         self.work = Compilation(captured, options, ledger, given)
@@ -196,12 +197,13 @@ class FunctionMaker:
         if self.output_keys is not None and len(self.output_keys) != len(self.outputs):
             raise ValueError(f"output_keys has {len(self.output_keys)} names for {len(self.outputs)} outputs")
 
-    def _capture(self, givens: Mapping[Variable, Variable], fgraph: FunctionGraph | None) -> Captured:
-        """The closed graph: outputs first, then the updates."""
+    def _capture(self, givens: Mapping[Variable, Variable], fgraph: FunctionGraph | None, known: Shapes) -> Captured:
+        """The closed graph: outputs first, then the updates. Lengths of shared variables are `known`."""
         self.updated = [item for item in self.inputs if item.update is not None]
         if fgraph is None:
             roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
-            return capture([item.variable for item in self.inputs], roots, givens, self.mode.kept_dtype is not None)
+            inputs, passes = [item.variable for item in self.inputs], self.mode.kept_dtype is not None
+            return capture(inputs, roots, givens, passes, dict(zip(ordered(self).cells, known)))
         if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):
             raise ValueError(
                 f"the given fgraph has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs; the function has "

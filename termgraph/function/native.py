@@ -51,6 +51,7 @@ else:
     limit = lazy("termgraph.lower.memory.limit")
     result_orders = lazy("termgraph.lower.memory.result_orders")
 
+JUDGED_BY_TYPES = frozenset(("elementwise", "shape", "reduce", "conv_routine"))  # whether C has them
 MOST_LENGTHS = 4  # other lengths of shared variables for which a program of its own is made
 
 
@@ -221,7 +222,7 @@ def _why_not_written(maker: Maker) -> str | None:
         if why is not None:
             return why
         # A signature is of one op, and tells the types of one or two operands; of a constant its text needs the value.
-        if t.op.kind == "elementwise" and 0 < len(t.args) < 3 and not any(a.op is CONST for a in t.args):
+        if t.op.kind in JUDGED_BY_TYPES and 0 < len(t.args) < 3 and not any(a.op is CONST for a in t.args):
             fine.add(t.sig)
     return None
 

@@ -135,10 +135,9 @@ def resolve_bound(roots: list[Any]) -> list[Any]:
 
 def substitute(roots: Sequence[Any], replace: Mapping[Any, Any]) -> list[Any]:
     """The graph with terms replaced, everywhere they occur. Replacements are not searched again."""
-    if not replace:
-        return list(roots)
-
     done: dict[int, Any] = {id(k): v for k, v in replace.items()}
+    if all(k is v for k, v in replace.items()):
+        return list(roots)
     for t in children_first_until(roots, done):
         args = t.args
         if len(args) == 2:  # as most terms have: written out

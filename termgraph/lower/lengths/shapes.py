@@ -97,6 +97,7 @@ class Lengths:
         self.loops: tuple[AnyTerm, ...] = ()  # the loop terms around this graph
         self.guarded = self.sometimes = self.not_surely_needed(roots)
         self.indexings: dict[Any, tuple[Shape, Indexing]] = {}  # of terms that index: each is pushed through many times
+        self.fitting: dict[tuple[Any, ...], dict[str, Poly]] = {}  # lengths of convolutions of known ones that fit
         self._same: dict[Atom, Poly] = {}
         choices: list[tuple[Any, Poly, Poly]] = []
         self.found_equal = choices
@@ -124,7 +125,6 @@ class Lengths:
         return len(self._same) > known
 
     _numbers: tuple[int, dict[Any, Poly]] = (-1, {})  # how many lengths were found equal, and what followed from them
-
     # lengths of the values of choices, to be the same when all equations are known; None: they are checked instead
     found_equal: list[tuple[Any, Poly, Poly]] | None
 

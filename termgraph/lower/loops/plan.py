@@ -12,6 +12,7 @@ from typing import Any
 from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, Var, poly, repeats
 from termgraph.lower.lengths.index import values as index_values
+from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
 from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
 from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.loops.tree import (
@@ -101,6 +102,7 @@ class Planner:
         self.s, self.whole = scalars_, whole
         self.count = 0
         self.needed: dict[Any, Needs] = {}  # of each statement, which many look at
+        self.like_before: LikeBefore | None = None  # for programs of many loops
 
     def plan(self, statements: Sequence[Any]) -> list[Node]:
         """The whole program."""
@@ -257,12 +259,18 @@ class Planner:
         """Everything at one depth."""
         groups = self.groups(statements, scope)
         kept = self.keep(groups, scope) if scope.depth else {}
+        if len(groups) >= MANY_LOOPS and not scope.depth:
+            self.like_before = self.like_before or LikeBefore(self.s)
         for number, group in enumerate(groups):
             if group.var is None:
                 for x in group.stores:
                     self.leaf(x, scope)
+            elif scope.depth:
+                scope.nodes.append(self.loop(group, scope, kept, number))
+                scope.known.update(group.folds)
             else:
-                self.loop(group, scope, kept, number)
+                scope.nodes.append(self.kernel(group, scope, number))
+                scope.known.update(group.folds)
 
     # ------------------------------------------------------------------ values kept for a row
     def keep(self, groups: list[Group], scope: Scope) -> dict[Any, RowBuffer]:
@@ -325,15 +333,24 @@ class Planner:
                     break
 
     # ------------------------------------------------------------------ loops
-    def loop(self, group: Group, scope: Scope, kept: dict[Any, RowBuffer], number: int) -> None:
+    def loop(self, group: Group, scope: Scope, kept: dict[Any, RowBuffer], number: int) -> Node:
         """One loop, in the shape that suits it."""
         inner = self.inner_scope(group, scope, kept, number)
         statements = self.inner_statements(group, kept, number)
-        node = self.shape(group, scope, inner, statements)
-        if scope.depth == 0:
-            node = Kernel(node, not self.is_serial(group) and not any(_collides(x) for x in group.stores))
-        scope.nodes.append(node)
-        scope.known.update(group.folds)
+        return self.shape(group, scope, inner, statements)
+
+    def kernel(self, group: Group, scope: Scope, number: int) -> Kernel:
+        """An outermost loop: a copy of one that is alike, if there was one of which all is inside."""
+        before = self.like_before
+        like = before.read(group.folds, group.stores, scope.known) if before is not None else None
+        node = before.copied(like) if before is not None and like is not None else None
+        if node is None:
+            outside = len(scope.nodes), self.count
+            parallel = not self.is_serial(group) and not any(_collides(x) for x in group.stores)
+            node = Kernel(self.loop(group, scope, {}, number), parallel)
+            if before is not None and like is not None and outside == (len(scope.nodes), self.count):
+                before.keep(like, node)
+        return node
 
     def inner_scope(self, group: Group, scope: Scope, kept: dict[Any, RowBuffer], number: int) -> Scope:
         inner = Scope(scope, group.var)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage
 from termgraph.terms.term import AnyTerm
@@ -15,6 +15,11 @@ View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its st
 
 def view_of(s: Storage, a: AnyTerm) -> View | None:
     """Where an operand lies, through whatever views it is seen; None if it has to be stored first."""
+    stored = s.push.bufs.get(a)
+    if stored is not None and stored.strides is None and stored.dtype == a.type.dtype:
+        steps = _row_major(stored.shape, a.type.shape)
+        if not any(c.values for c in steps):
+            return stored, ZERO, steps
     if s.is_computed(a):
         return None
     shape = s.lengths[a]
@@ -25,6 +30,12 @@ def view_of(s: Storage, a: AnyTerm) -> View | None:
         if found is not None and not found[0].fv and not any(c.fv for c in found[1]):  # no remainder of a position
             return value.op.params["buf"], *found
     return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _row_major(shape: tuple[Poly, ...], static: tuple[int | None, ...]) -> tuple[Poly, ...]:
+    """The strides of an array that is stored, without pushing an index to it; 0 where its type says one element."""
+    return tuple([ZERO if n == 1 else product(shape[d + 1 :]) for d, n in enumerate(static)])
 
 
 def steps_of(offset: Poly, vars: tuple[Var, ...]) -> tuple[Poly, tuple[Poly, ...]] | None:

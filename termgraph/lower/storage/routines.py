@@ -40,6 +40,22 @@ def _result_shapes(spec: Spec, sizes: Mapping[str, Poly], batch: Shape) -> list[
 
 def core_lengths(s: Lengths, t: AnyTerm, spec: Spec) -> dict[str, Poly]:
     """The lengths that a routine works on, by name."""
+    if t.op.kind != "conv_routine":
+        return _core_lengths(s, t, spec)
+    numbers = [s.as_length(n, t) for n in t.args[2:]]
+    asked = (t.op, *s[t.args[0]], *s[t.args[1]], *numbers)
+    if not all(n.const is not None for n in asked[1:]):
+        return _core_lengths(s, t, spec)
+    found = s.fitting.get(asked)
+    if found is None:
+        checks = len(s.checks)
+        found = _core_lengths(s, t, spec)
+        if len(s.checks) == checks:
+            s.fitting[asked] = found
+    return dict(found)
+
+
+def _core_lengths(s: Lengths, t: AnyTerm, spec: Spec) -> dict[str, Poly]:
     name = t.op.family.name
     sizes: dict[str, Poly] = {}
     for k, (a, core) in enumerate(zip(t.args, spec.ins)):

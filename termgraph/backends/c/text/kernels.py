@@ -29,7 +29,7 @@ from termgraph.backends.c.text.ranges import (
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, results_of_part, skipped_parts
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
-from termgraph.backends.c.text.values_outside import makes_values, used_in_kernels
+from termgraph.backends.c.text.values_outside import beside_kernels, makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.same_loops import shape_of
@@ -118,7 +118,7 @@ class KernelWriter:
         p = self.printer([n for n in nodes if isinstance(n, Write)])
         p.aliased = self.aliased
         shared = self.shared_values = used_in_kernels(nodes)
-        once = p.used_once(nodes) - shared if makes_values(nodes) else set()
+        once = p.used_once(beside_kernels(nodes)) - shared if makes_values(nodes) else set()
         for n in nodes:
             if table and self.step(n, p):
                 first = len(self.equal.steps) - 1 if first is None else first

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cstyle import index_references, references
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Quiet, Reduce, Routine, walk
+from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Quiet, Reduce, Routine
 from termgraph.lower.push.kernel import kids
 
 
@@ -25,12 +25,25 @@ def used_in_kernels(nodes: Sequence[Node]) -> set[Any]:
     """The values that kernels use, of which those that statements beside them make go through the context."""
     if not makes_values(nodes):
         return set()
-    kernels = [k for n in nodes for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
     found: set[Any] = set()
-    for n in walk(list(kernels)):
+    stack = [k for n in nodes for k in _kernels_of(n)]
+    while stack:
+        n = stack.pop()
         if n.__class__ is Let and n.stored is None:  # most of them
             found.update(n.term.args or kids(n.term))
-        else:
-            found.update(references(n))
-            found.update(index_references(n))
+            continue
+        found.update(references(n))
+        found.update(index_references(n))
+        for body in n.children():
+            stack += body
     return found
+
+
+def beside_kernels(nodes: Sequence[Node]) -> list[Node]:
+    """The statements that are not kernels, and do not run any."""
+    return [n for n in nodes if not _kernels_of(n)]
+
+
+def _kernels_of(n: Node) -> list[Node]:
+    """A kernel, or that which a routine runs."""
+    return [k for k in (n.then if isinstance(n, Routine) else [n]) if isinstance(k, Kernel)]
