@@ -10,6 +10,7 @@ from typing import Any
 
 from termgraph._records import NamedTuple
 from termgraph.lower.lengths.index import Poly
+from termgraph.lower.loops.like_before import alike
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, Sweep, Write
 from termgraph.lower.push.kernel import FOLD, INDEX, ITEST, IVAL, LOAD, PICK, Buf
 from termgraph.terms.op import CONST
@@ -35,6 +36,26 @@ def shape_of(n: Kernel, aliased: Collection[Buf], outside: Container[Any]) -> Sh
     except _Own:
         return None
     return Shape((n.final, n.piecewise, *reader.key), list(reader.bufs))
+
+
+class Shapes:
+    """Shapes of kernels: of several that are copies of one loop the first is looked at."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Any, ...], tuple[Any, list[int]] | None] = {}
+
+    def of(self, n: Kernel, aliased: Collection[Buf], outside: Container[Any]) -> Shape | None:
+        """The shape of a kernel, or None, as by `shape_of`."""
+        like = alike(n)
+        if like is None:
+            return shape_of(n, aliased, outside)
+        which = like.first, n.final, n.piecewise, *[b in aliased for b in like.bufs if aliased]
+        if which not in self.known:
+            found = shape_of(n, aliased, outside)
+            self.known[which] = None if found is None else (found.key, [like.bufs.index(b) for b in found.bufs])
+            return found
+        before = self.known[which]
+        return None if before is None else Shape(before[0], [like.bufs[k] for k in before[1]])
 
 
 class _Reader:

@@ -15,6 +15,7 @@ from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they d
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
+from termgraph.lower.loops.like_before import alike, note_alike
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, count, show
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
@@ -442,7 +443,8 @@ def _updates_last(nodes: list[Node], pairs: list[tuple[Buf, Buf]], whole: bool) 
 def _copied(n: Node) -> Node:
     """A statement that scheduling may change without changing the tree it came from."""
     if isinstance(n, Kernel):
-        return replace(n, node=replace(n.node, body=list(n.node.body)) if isinstance(n.node, Loop) else n.node)
+        made = replace(n, node=replace(n.node, body=list(n.node.body)) if isinstance(n.node, Loop) else n.node)
+        return note_alike(made, alike(n))
     return replace(n) if isinstance(n, Call) else n
 
 

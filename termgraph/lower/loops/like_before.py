@@ -26,6 +26,26 @@ class Like(NamedTuple):
     bufs: list[Buf]
 
 
+class Alike(NamedTuple):
+    """Which loop another one is like, and the buffers of the other one in the order of their numbers."""
+
+    first: Kernel
+    bufs: list[Buf]
+
+
+def alike(kernel: Kernel) -> Alike | None:
+    """The first loop like this one; None: nothing is known, or it was changed since (`plan.changed`)."""
+    found: Alike | None = kernel.__dict__.get("_alike")
+    return found
+
+
+def note_alike(kernel: Kernel, known: Alike | None) -> Kernel:
+    """The kernel, of which it is known now which one it is like."""
+    if known is not None:
+        kernel.__dict__["_alike"] = known
+    return kernel
+
+
 class _Unlike(Exception):
     """A loop that uses what is computed elsewhere, or an index that is computed from values."""
 
@@ -57,6 +77,7 @@ class LikeBefore:
         except _Unlike:
             return
         self.planned[like.key] = kernel, like
+        note_alike(kernel, Alike(kernel, like.bufs))
 
     def copied(self, like: Like) -> Kernel | None:
         """The tree of a loop that is like one planned before, or None."""
@@ -64,7 +85,8 @@ class LikeBefore:
         if found is None:
             return None
         kernel, first = found
-        return Kernel(_Copy(first, like).nodes([kernel.node])[0], kernel.parallel)
+        made = Kernel(_Copy(first, like).nodes([kernel.node])[0], kernel.parallel)
+        return note_alike(made, Alike(kernel, like.bufs))
 
 
 # ---------------------------------------------------------------------- reading statements

@@ -40,7 +40,7 @@ def writes(node: Node) -> list[Buf]:
 
 def changed(kernel: Kernel) -> None:
     """Say that a statement reads or writes something else from now on."""
-    for known in ("_traffic", "_steps"):
+    for known in ("_traffic", "_steps", "_alike"):
         kernel.__dict__.pop(known, None)
 
 

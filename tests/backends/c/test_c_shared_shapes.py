@@ -5,10 +5,13 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends import same_loops
 from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.same_loops import shape_of
 from termgraph.lower.lengths.index import Var, poly
+from termgraph.lower.loops.like_before import Alike, note_alike
 from termgraph.lower.loops.tree import Accumulate, Kernel, Let, Loop, Reduce, Write
+from termgraph.lower.memory.plan import changed
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.ops.elementwise import add, mul
 
@@ -34,6 +37,38 @@ def test_the_text_of_equal_layers_is_made_once(monkeypatch):
         residual_mlp(layers)
         counts.append(printed[0])
     assert 0 < counts[0] == counts[1], counts
+
+
+def test_copies_of_a_loop_have_its_shape_and_are_not_looked_at(monkeypatch):
+    looked, wrong, real = [], [], same_loops.Shapes.of
+    monkeypatch.setattr(same_loops, "shape_of", lambda *a: looked.append(a) or shape_of(*a))
+
+    def checked(self, *given):
+        found = real(self, *given)
+        wrong.extend([given] if found != shape_of(*given) else [])
+        return found
+
+    monkeypatch.setattr(same_loops.Shapes, "of", checked)
+    monkeypatch.setattr(tg.config.cache, "programs", False)
+    counts = []
+    for layers in (6, 14):
+        looked.clear()
+        residual_mlp(layers)
+        counts.append(len(looked))
+    assert 0 < counts[0] == counts[1] and not wrong, counts
+
+
+def test_a_loop_that_was_changed_is_looked_at_again():
+    first, second = kernel(), kernel(number=7)
+    shapes = same_loops.Shapes()
+    for k in (first, second):
+        note_alike(k, Alike(first, list(shape_of(k, (), {}).bufs)))
+        assert shapes.of(k, (), {}) == shape_of(k, (), {})
+    second.node.body.insert(0, second.node.body[0])
+    changed(second)
+    assert shapes.of(second, (), {}) == shape_of(second, (), {}) != shapes.of(first, (), {})
+    same = shapes.of(first, set(shape_of(first, (), {}).bufs[:1]), {})
+    assert same.key != shapes.of(first, (), {}).key  # one that may be another array
 
 
 def kernel(dtype="float32", kinds=("input", "temp"), op=add, offset=0, extent=16, final=False, twice=False, number=0):

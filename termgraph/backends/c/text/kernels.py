@@ -32,7 +32,7 @@ from termgraph.backends.c.text.step_loops import write_choice, write_repeat
 from termgraph.backends.c.text.values_outside import beside_kernels, makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer
-from termgraph.backends.same_loops import shape_of
+from termgraph.backends.same_loops import Shapes
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, values
 from termgraph.lower.loops.tree import (
     Accumulate,
@@ -97,6 +97,7 @@ class KernelWriter:
         self.costs: dict[Kernel, Poly] = {}  # what an iteration of each costs
         self.unlike: list[Kernel] = []  # the first of each shape
         self.equal = Shared()
+        self.shapes = Shapes()
         self.printed: dict[Any, Printed] = {}  # shapes of kernels -> what was made of the first of each
         self.chosen: dict[str, int] = {}  # shapes of functions -> how many functions of `float32` they use
 
@@ -306,7 +307,7 @@ class KernelWriter:
     # ------------------------------------------------------------------ the kernel's side
     def kernel_once(self, n: Kernel, name: str, outside: dict[Any, str]) -> Poly:
         """The function of a kernel, printed if none of its shape was before, and what an iteration costs."""
-        like = shape_of(n, self.aliased, outside)
+        like = self.shapes.of(n, self.aliased, outside)
         before = None if like is None else self.printed.get(like.key)
         if like is not None and before is not None:
             slots = {old.name: str(self.slots[b]) for old, b in zip(before.bufs, like.bufs) if b in self.slots}
