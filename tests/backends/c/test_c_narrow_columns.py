@@ -34,3 +34,23 @@ def test_only_sums_of_products_are_written_twice():
     known = T.tensor(dtype="float64", shape=(None, None, 8), name="known")
     for made, inputs in ((x.sum(axis=1), [x]), (T.vecmat(y, T.exp(m)), [y, m]), (T.vecmat(y, known), [y, known])):
         assert f"< {NARROW})" not in tg.function(inputs, made, mode=tg.Mode(linker="c")).source("c")
+
+
+def test_sums_are_added_once_to_what_is_there(rng):
+    """The last lanes begin earlier where columns are left over: not where memory is added to, or read and written."""
+    y, m, z, i = T.dmatrix("y"), T.dtensor3("m"), T.dmatrix("z"), T.lvector("i")
+    kept = tg.shared(np.zeros((0, 0)), name="kept", shape=(None, None))
+    sums, mode = T.vecmat(y, m), tg.Mode(linker="c")
+    scattered = tg.function([y, m, z, i], T.inc_subtensor(z[i], sums), mode=mode)
+    turned = tg.function([y, m, z], T.inc_subtensor(T.sort(z, axis=0)[::-1], sums), mode=mode)
+    updated = tg.function([y, m], [], updates=[(kept, kept * 2 - sums)], mode=mode)
+    for columns in range(1, NARROW + 2):
+        a, b, c = rng.standard_normal((6, 4)), rng.standard_normal((6, 4, columns)), rng.standard_normal((6, columns))
+        at, products = rng.integers(0, 6, 6), np.einsum("bk,bkn->bn", a, b)
+        expected = c.copy()
+        np.add.at(expected, at, products)
+        np.testing.assert_allclose(scattered(a, b, c, at), expected, atol=1e-12)
+        np.testing.assert_allclose(turned(a, b, c), np.sort(c, axis=0) + products[::-1], atol=1e-12)
+        kept.set_value(c)
+        updated(a, b)
+        np.testing.assert_allclose(kept.get_value(), 2 * c - products, atol=1e-12)

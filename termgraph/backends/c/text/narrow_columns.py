@@ -16,7 +16,7 @@ NARROW = 16  # columns: with two whole vectors of them partial results in memory
 
 
 def may_be_narrow(n: Columns) -> bool:
-    """Whether a loop over an unknown number of columns adds up products of two elements, and only stores the sums."""
+    """Whether a loop over an unknown number of columns adds up products of two elements, then uses the sums."""
     if n.var.extent.const is not None or len(n.body) != 2:
         return False
     rows, after = n.body

@@ -15,7 +15,7 @@ from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import Poly, Var, poly
-from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Sweep, Write
+from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Sweep, Write, walk
 from termgraph.lower.push.kernel import INDEX, ITEST, IVAL, LOAD
 from termgraph.terms.term import AnyTerm
 
@@ -66,7 +66,8 @@ class VectorLoops(Printer):
         """The rows of as many columns as a vector holds: partial results stay in registers."""
         found = self.column_vectors(n) if self.goes_over_all(begin, end) else None
         if found is None:
-            if begin == "0" and end is None and narrow_columns.may_be_narrow(n):
+            may_be_narrow = begin == "0" and end is None and narrow_columns.may_be_narrow(n)
+            if may_be_narrow and self.is_repeatable(x for s in n.body for x in (*s.outer, *s.body)):
                 narrow_columns.write(self, n, partial(super().on_columns, n))
             else:
                 super().on_columns(n, begin, end)
@@ -202,11 +203,14 @@ class VectorLoops(Printer):
 
     def if_repeatable(self, found: tuple[set[Any], str] | None, var: Var, body: Sequence[Node]) -> Any:
         """What was found, if the elements that the last vector computes again have the same values then."""
-        if found is None or _is_whole(var, found[1]):
-            return found
-        read = {place[0] for x in body if isinstance(x, Let) and (place := place_of(x)) is not None}
-        kept = all(x.mode == "set" for x in body if isinstance(x, Write))
-        return found if kept and not self.written & (read | set(self.aliased)) else None
+        return found if found is None or _is_whole(var, found[1]) or self.is_repeatable(body) else None
+
+    def is_repeatable(self, body: Iterable[Node]) -> bool:
+        """Whether statements that run twice for some elements leave what they do when they run once."""
+        inside = list(walk(list(body)))
+        read = {place[0] for x in inside if isinstance(x, Let) and (place := place_of(x)) is not None}
+        kept = all(x.mode == "set" for x in inside if isinstance(x, Write))
+        return kept and not self.written & (read | set(self.aliased))
 
 
 def place_of(x: Let) -> tuple[Any, Poly] | None:
