@@ -265,18 +265,19 @@ class Printer:
         kind, body = n.fold.op.params["kind"], n.fold.args[0]
         acc, value = self.text["acc", n.fold], self.ref(body)
         if kind in ARG_FOLDS:
-            where = f"i{n.fold.op.params['var'].level}"
-            self.add(self.arg_step(kind, acc, value, where))
+            self.add(self.arg_step(kind, acc, value, f"i{n.fold.op.params['var'].level}"))
         else:
             self.add(self.d.fold_step(kind, n.fold.type.dtype, acc, value, without_nan(body)))
 
     def arg_step(self, kind: str, acc: str, value: str, where: str) -> str:
-        """Take the first largest (smallest) element; NaN wins."""
+        """Take the first largest (smallest) element; NaN wins. In lanes these are choices: branches take no vectors."""
         sign = ">" if kind == "argmax" else "<"
-        return (
-            f"if ({value} {sign} {acc}_best || ({value} != {value} && {acc}_best == {acc}_best)) "
-            f"{{ {acc}_best = {value}; {acc} = {where}; }}"
-        )
+        if acc.endswith("_lane[u]"):
+            best = acc.replace("_lane", "_best_lane")
+            takes = f"({value} {sign} {best}) | (({value} != {value}) & ({best} == {best}))"
+            return f"{{ const _Bool t = {takes}; {best} = t ? {value} : {best}; {acc} = t ? {where} : {acc}; }}"
+        takes = f"{value} {sign} {acc}_best || ({value} != {value} && {acc}_best == {acc}_best)"
+        return f"if ({takes}) {{ {acc}_best = {value}; {acc} = {where}; }}"
 
     def on_branch(self, n: Branch) -> None:
         t = n.term
@@ -398,9 +399,15 @@ class Printer:
 
     def declare_lanes(self, f: AnyTerm, acc: str, width: int, used: str | None = None) -> None:
         """One partial result per lane, of which so many are `used`."""
-        kind, dtype = f.op.params["kind"], f.type.dtype
+        kind = f.op.params["kind"]
         self.add(f"{self.fold_ctype(f)} {acc}_lane[{width}]{self.d.aligned};")
-        self.add(f"for (int64_t u = 0; u < {used or width}; u++) {acc}_lane[u] = {self.d.fold_init(kind, dtype)};")
+        if kind in ARG_FOLDS:
+            body = f.args[0].type.dtype
+            self.add(f"{self.d.ctype(body)} {acc}_best_lane[{width}]{self.d.aligned};")
+            first = f"0, {acc}_best_lane[u] = {self.d.fold_init(ARG_FOLDS[kind], body)}"
+        else:
+            first = self.d.fold_init(kind, f.type.dtype)
+        self.add(f"for (int64_t u = 0; u < {used or width}; u++) {acc}_lane[u] = {first};")
 
     def lane_loop(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
         """The body for all lanes."""

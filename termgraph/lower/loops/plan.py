@@ -53,6 +53,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.term import AnyTerm
 
 COLUMN_WIDTH = 1024  # memory is read in order, and the sums of that many columns stay in the first-level cache
+FEW_COLUMNS = 8  # in fewer than a vector has, places of the largest are looked for column by column
 # Partial results of a fold side by side, by the size of an element: enough that none waits for the one before it. Where
 # a function is called for each element, the call is what takes time, and few fit registers better.
 LANES = {8: 64, 4: 128, 2: 128, 16: 32}
@@ -408,7 +409,7 @@ class Planner:
         if inner.stored:  # what is kept for the row is read back in the loop itself, which sweeps do not have
             return None
         folds = self.placeable(statements, inner)
-        if any(f.op.params["kind"] in ARG_FOLDS for f in folds):
+        if any(f.op.params["kind"] in ARG_FOLDS and not self.looks_in_lanes(f, var) for f in folds):
             return None
         for f in folds:
             outer = [d for d in self.s.needs(f.args[0]) if not isinstance(d, Buf) and d not in folds]
@@ -420,6 +421,13 @@ class Planner:
         known = var.extent.const
         width = COLUMN_WIDTH if known is None else min(COLUMN_WIDTH, -(-known // 16) * 16)
         return Columns(var, width, [self.sweep(g, inner, var) for g in self.groups(statements, inner)])
+
+    def looks_in_lanes(self, f: Any, var: Var) -> bool:
+        """Whether where the largest lies is looked for in several columns at a time: there must be whole vectors."""
+        cheap, known = self.is_cheap(f.args[0]), var.extent.const
+        return self.s.whole_vectors and (
+            cheap if known is None else known >= (FEW_COLUMNS if cheap else 2 * FEW_COLUMNS)
+        )
 
     def votes(self, var: Var, folds: list[Any]) -> int:
         """Loads that run along memory with the outer variable against those that do so with the inner one."""

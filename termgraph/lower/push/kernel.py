@@ -127,8 +127,8 @@ def own_cost(t: AnyTerm) -> int:
 class Scalars:
     """Makes kernel terms and remembers of each which loop variables are free in it and what it depends on."""
 
-    def __init__(self, reciprocal: bool = True) -> None:
-        self.reciprocal = reciprocal
+    def __init__(self, reciprocal: bool = True, whole_vectors: bool = False) -> None:
+        self.reciprocal, self.whole_vectors = reciprocal, whole_vectors
         self.fv: dict[Any, frozenset[Var]] = {}
         self.loads: dict[tuple[Buf, Poly], Any] = {}  # by buffer and offset
         self.loaded: dict[str, Any] = {}  # what all loads of a dtype have as their signature

@@ -129,7 +129,7 @@ class Storage:
         self.dropped: set[Any] = set()  # forgotten while a statement is made: what is being pushed may still hold them
         self.cuts: dict[Any, None] = {t: None for t in self.order if t not in self.given and self.is_cut(t)}
         self.work = Worklist(self.order, self.given, lambda t: t in self.cuts, self._turn)
-        self.scalars = Scalars(self.reciprocal)
+        self.scalars = Scalars(self.reciprocal, whole_vectors)
         self.repeats = Repeats(self.scalars)
         self.push = Push(lengths, self.inputs, self.scalars, judge=self._judged)
         self.push.rows_in_loops = rows_in_loops and are_many(lengths, self.order)
