@@ -14,7 +14,7 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "int8", "uint64", "
 
 
 def drawn(rng, dtype, shape):
-    """Few different values, so that the first of several largest counts; with NaN, infinities and zeros of both signs."""
+    """Few different values, so that the first of several largest counts; with NaN, infinities, zeros of both signs."""
     if dtype.startswith("float"):
         values = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.5])
         return rng.choice(values, size=shape, p=[0.2, 0.2, 0.2, 0.2, 0.05, 0.05, 0.02, 0.08]).astype(dtype)
