@@ -78,6 +78,16 @@ def test_a_statement_stays_whole_where_others_choose_between_its_elements(rng):
     assert "i1 < 39;" not in text
 
 
+def test_statements_that_read_neighbours_at_the_same_places_are_all_cut(rng):
+    """Where neighbours lie is chosen alike in all layers and in their gradients; that is no reason to stay whole."""
+    x = T.tensor("x", "float64", shape=(30, 50))
+    h = x
+    for _ in range(3):
+        h = T.tanh(h + sum(T.roll(h, k, axis) * 0.1 for k in (1, -1) for axis in (0, 1)))
+    text = compiled([x], [h.sum(axis=0), tg.grad((h**2).sum(), x)], rng.normal(size=(30, 50)))
+    assert len(re.findall(r"i1 < 4[89]; i1\+\+", text)) >= 5
+
+
 def test_of_many_places_the_longest_range_is_cut_out(rng):
     x = T.tensor("x", "float64", shape=(8, 200))
     shifted = sum(T.concatenate([T.zeros((8, k)), T.tanh(x)[:, : 200 - k] * k], axis=1) for k in range(1, 9))

@@ -23,6 +23,7 @@ from termgraph.lower.push.kernel import (
     TRUE,
     Buf,
     Scalars,
+    kids,
     operands_first,
     scalars,
 )
@@ -51,14 +52,19 @@ def split(
     boxes = {x: found for x in stores if x.splits and (found := boxes_of(s, x.value, x.vars))}
     if not boxes:
         return {}
-    below = {x: set(operands_first([x.value])) for x in stores}
+    chosen = {x: {t for t in operands_first([x.value]) if _is_chosen(t)} for x in stores}
+    users: dict[AnyTerm, list[Any]] = {}  # the statements that compute what is chosen
+    for x, found in chosen.items():
+        for t in found:
+            users.setdefault(t, []).append(x)
     known: dict[Any, AnyTerm] = {}  # values that are stored in pieces, as what is loaded in their place
     for x in list(boxes):
-        picks = [t for t in below[x] if t.op.family is PICK and x.vars[-1] in s.free(t)]
-        apart = [y for y in stores if (boxes.get(y), y.vars) != (boxes[x], x.vars) and not below[y].isdisjoint(picks)]
+        own = {t for t in chosen[x] if x.vars[-1] in s.free(t)}
+        others = dict.fromkeys(y for t in own for y in users[t])
+        apart = [y for y in others if (boxes.get(y), y.vars) != (boxes[x], x.vars)]
         load = {x.value: s.load(x.buf, x.offset)}
         left = operands_first([Moved(s, {}, load).term(y.value) for y in apart])
-        if not {*left, *fixed}.isdisjoint(picks) or (apart and written[x.buf] > 1):
+        if not own.isdisjoint(left) or not own.isdisjoint(fixed) or (apart and written[x.buf] > 1):
             del boxes[x]
         elif apart:
             known |= load
@@ -69,6 +75,16 @@ def split(
         pieces = [Piece(s, x.vars, box) for box in found]
         out[x] = [x.moved(p.vars, p.index(x.offset), p.term(x.value)) for p in pieces]
     return out
+
+
+def _is_chosen(t: AnyTerm) -> bool:
+    """Whether a term is a choice between elements, or computed from one that lies at a chosen place.
+
+    A place alone costs nothing: unlike statements that read their neighbours at such places compute nothing twice.
+    """
+    if t.op.family is PICK:
+        return any(a.op.family is not IVAL and a.__class__ is not Const for a in t.args[1:])
+    return any(a.op.family is LOAD and any(v.op.family is PICK for v in kids(a)) for a in t.args)
 
 
 class Moved:
