@@ -150,3 +150,17 @@ def test_functions_of_what_is_written_one_by_one_have_a_loop_of_their_own(write,
     loops = re.findall(r"for \(int64_t i0[^{]*\{\n(.*?)\n    \}", text, re.S)
     (scatter,) = [body for body in loops if re.search(r"out0\[k0\]", body)]
     assert "tanh" not in scatter and "exp" not in scatter
+
+
+def test_choices_inside_choices_that_a_row_is_summed_over(rng):
+    """gcc 12 took a wrong arm for the second vector of each row."""
+    x = T.tensor("x", "float32", shape=(30, 40))
+    d = x + T.concatenate([x[:, :1], T.cos(x[:, 1:-1]), x[:, -1:]], axis=1)
+    zeros = T.zeros((30, 3), "float32")
+    d += T.concatenate([zeros, d, zeros], axis=1)[:, 2:42]
+    written = T.inc_subtensor(d[1:20, 5:32], x[1:20, 5:32])
+    value = rng.normal(size=(30, 40)).astype("float32")
+    outputs = [written, written.sum(axis=1)]
+    wanted = tg.function([x], outputs, mode=tg.Mode(linker="py"))(value)
+    for found, want in zip(tg.function([x], outputs)(value), wanted):
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
