@@ -28,12 +28,12 @@ def by_loops(x, w, border="valid", stride=None, dilation=None, groups=1, flip=Tr
     places = [(m - (k - 1) * e - 1) // s + 1 for m, k, e, s in zip(x.shape[2:], w.shape[2:], dilation, stride)]
     out = np.zeros((x.shape[0], w.shape[0], *places), np.result_type(x, w))
     per_in, per_out = x.shape[1] // groups, w.shape[0] // groups
-    for b, o in itertools.product(range(x.shape[0]), range(w.shape[0])):
-        for place in np.ndindex(*places):
-            for c in range(per_in):
-                for tap in np.ndindex(*w.shape[2:]):
-                    at = [p * s + k * e for p, s, k, e in zip(place, stride, tap, dilation)]
-                    out[(b, o, *place)] += x[(b, o // per_out * per_in + c, *at)] * w[(o, c, *tap)]
+    if 0 in out.shape:
+        return out
+    for o, c in itertools.product(range(w.shape[0]), range(per_in)):
+        for tap in np.ndindex(*w.shape[2:]):
+            at = [slice(k * e, k * e + s * (m - 1) + 1, s) for m, s, k, e in zip(places, stride, tap, dilation)]
+            out[:, o] += x[(slice(None), o // per_out * per_in + c, *at)] * w[(o, c, *tap)]
     return out
 
 

@@ -199,19 +199,8 @@ def test_isin_of_many_large_numbers_and_of_each_row(rng):
 def test_selection_is_what_sorting_finds(rng, dtype):
     """Few of long rows, many of them, all, across rows, and backwards; equal elements in their order."""
     x = T.matrix("x", dtype=dtype)
-    for n, k in (
-        (1, 1),
-        (40, 3),
-        (256, 1),
-        (319, 10),
-        (999, 7),
-        (4096, 16),
-        (1500, 20),
-        (1500, 25),
-        (7000, 31),
-        (30_000, 60),
-        (30_000, 9000),
-    ):
+    sizes = (1, 1), (40, 3), (256, 1), (999, 7), (4096, 16), (1500, 20), (1500, 25), (7000, 31), (30_000, 9000)
+    for n, k in ((319, 10), (30_000, 60), *sizes[DTYPES.index(dtype) % 3 :: 3]):  # each compiles a program of its own
         v = hard(rng, dtype, n)
         f = tg.function([x], [T.argtopk(x, k, axis=1), T.argtopk(x[:, ::-1], -k, axis=1), T.argtopk(x, -2, axis=0)])
         assert not f.why_not_native()
