@@ -43,18 +43,22 @@ def section(known: str, once: str) -> str:
     return "\n".join((KNOWN, WHOLE, known.strip(), ONCE, once.strip(), END, ""))
 
 
+def declared(once: str) -> str:
+    """Declarations of the functions that callers of a text may call."""
+    return "\n".join(f"TG_APART {' '.join(head.split())};" for head in ENTRY.findall(once))
+
+
 def split(source: str, file: str) -> Parts:
     """The parts of a source whose lines are those of a file: also then the compiler names the right ones."""
     sections: list[str] = []
 
-    def declared(found: re.Match) -> str:
+    def taken_out(found: re.Match) -> str:
         known, once = found.groups()
         sections.append(f"{HIDDEN}{known}{once}")
-        heads = "".join(f"TG_APART {' '.join(head.split())};\n" for head in ENTRY.findall(once))
         line = source.count("\n", 0, found.end()) + 1
-        return f'{known}{heads}#line {line} "{file}"\n'
+        return f'{known}{declared(once)}\n#line {line} "{file}"\n'
 
-    program = SECTION.sub(declared, source)
+    program = SECTION.sub(taken_out, source)
     return Parts(f'{HIDDEN}#line 1 "{file}"\n{program}' if sections else source, tuple(sections))
 
 

@@ -96,3 +96,29 @@ def test_another_number_format_is_another_object(objects):
     built = objects.counts["built"]
     net(1, "float64")
     assert objects.counts["built"] == built + 1  # the copying of arguments is the same
+
+
+ORDERED = {
+    "sorts": lambda x: [T.sort(x, axis=1), T.argsort(x, axis=0), T.sort(x[:, :9], axis=1)],
+    "places": lambda x: [T.argtopk(x, 3, axis=1), T.argsort(T.complex(x, x), axis=0)],
+    "statistics": lambda x: [T.quantile(x, 0.3, axis=1), T.median(x, axis=0)],
+    "transforms": lambda x: [T.fft.fft(x, axis=0), T.fft.rfft(x), T.fft.irfft(T.complex(x, x), axis=0)],
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("which", ORDERED)
+def test_routines_around_sorts_and_transforms_are_shared(objects, which, dtype, monkeypatch, tmp_path, rng):
+    x = T.tensor("x", dtype=dtype, shape=(None, None))
+    f = tg.function([x], ORDERED[which](x))
+    built = objects.counts["built"]
+    tg.function([x], [*ORDERED[which](x), ORDERED[which](x)[0].sum()])
+    assert objects.counts["built"] == built > 1
+    monkeypatch.setattr(compiling, "split", lambda source, file: apart.Parts(source, ()))
+    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "whole")}):
+        whole = tg.function([x], ORDERED[which](x))
+    for shape in ((40, 300), (7, 5), (300, 40)):
+        value = rng.normal(size=shape).astype(dtype)
+        for got, wanted in zip(f(value), whole(value)):
+            np.testing.assert_array_equal(got, wanted)

@@ -9,7 +9,7 @@ import termgraph as tg
 from termgraph import tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import build_plain
-from termgraph.backends.c.text.transforms import FEW, SHAPE
+from termgraph.backends.c.text.transforms import FEW, HERE, SHAPE
 
 LINKER = "auto"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -48,8 +48,8 @@ def test_many_transforms(rng, name, dtype):
 
 
 def test_lengths_with_prime_factors_up_to_97_are_computed_here(shared_cache):
-    source = f"#include <stdint.h>\n#include <math.h>\n{SHAPE}\nint here(int64_t n) {{ return tg_fft_here(n, 8); }}"
-    text = source.replace("FEW", str(FEW))
+    text = "#include <stdint.h>\n#define TG_APART static\n" + SHAPE + HERE.replace("FEW", str(FEW))
+    text += "int here(int64_t n) { return tg_fft_here(n, 8); }"
     library = ctypes.CDLL(build_plain([text], "here", header="", libraries=("-lm",)).path)
     library.here.argtypes = [ctypes.c_int64]
     taken = [2, 3, 8, 31, 97, 2 * 97, 97 * 97, 1023, 2310, 1 << 15]

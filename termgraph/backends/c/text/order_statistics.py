@@ -8,8 +8,6 @@ TEXT = """
 #ifndef TG_NEAR
 #define TG_NEAR __attribute__((noinline, optimize("O2", "tree-vectorize")))
 #endif
-void *malloc(size_t);
-void free(void *);
 
 /* The elements from `low` to `high`, and how many are below. A block without any is passed by in vectors; `kept` may be
    the row itself. */
@@ -39,11 +37,11 @@ TG_NEAR static int64_t tg_kept_between_$N(const $T *x, int64_t n, $T low, $T hig
 }
 
 /* Sorted elements of a row without NaN around place k, in `kept`: how many, and at which place the first one is. */
-TG_NEAR static int64_t tg_near_place_$N(int native, const $T *row, int64_t whole, $T least, $T most, int64_t k,
+TG_NEAR static int64_t tg_near_place_$N(void *native, const $T *row, int64_t whole, $T least, $T most, int64_t k,
                                         $T *kept, int64_t *first)
 {
     enum { FEW = 256, SAMPLE = 2048 };
-    int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))tg_native[native];
+    int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))native;
     $T sample[SAMPLE];
     const $T *x = row;
     int64_t n = whole, place = k;
@@ -82,7 +80,7 @@ TG_NEAR static int64_t tg_near_place_$N(int native, const $T *row, int64_t whole
 }
 
 /* The elements at k places of one sorted row. `room` holds it twice. */
-TG_NEAR static void tg_places_of_row_$N(int native, const $T *x, int64_t n, int64_t step, const int64_t *places,
+TG_NEAR static void tg_places_of_row_$N(void *native, const $T *x, int64_t n, int64_t step, const int64_t *places,
                                         int64_t place_step, int64_t k, $T *out, int64_t out_step, $T *room)
 {
     enum { FEW = 256, MANY = 16 };
@@ -90,7 +88,7 @@ TG_NEAR static void tg_places_of_row_$N(int native, const $T *x, int64_t n, int6
     int64_t numbers = 0, first = 0, count = 0;
     if (n <= FEW || k > MANY) {
         for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-        ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
+        ((int (*)(void *, int64_t, void *))native)(row, n, NULL);
         for (int64_t j = 0; j < k; j++) out[j * out_step] = row[places[j * place_step]];
         return;
     }
@@ -120,7 +118,7 @@ TG_NEAR static void tg_places_of_row_$N(int native, const $T *x, int64_t n, int6
 
 /* The elements at k places of each of `rows` sorted rows. 1: no memory, 2: a place is out of bounds, which is left in
    `wrong`. */
-static int tg_order_statistics_$N(int native, const $T *x, int64_t rows, int64_t n, int64_t apart, int64_t step,
+TG_APART int tg_order_statistics_$N(void *native, const $T *x, int64_t rows, int64_t n, int64_t apart, int64_t step,
                                   const int64_t *places, int64_t places_apart, int64_t place_step, int64_t k, $T *out,
                                   int64_t out_apart, int64_t out_step, int64_t *wrong)
 {

@@ -21,6 +21,7 @@ from termgraph.backends.c.text import (
     remainders,
 )
 from termgraph.backends.c.text.fold_texts import vector_functions
+from termgraph.backends.c.text.sort_texts import PAIR
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
@@ -322,7 +323,7 @@ _SCALE_BITS = """uint64_t tg_scale_bits_u64(uint64_t a, uint64_t b)
 }"""
 
 _TYPES = {
-    "tg_pair": "typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */",
+    "tg_pair": PAIR.strip(),
     "tg_taken": "#define tg_taken(condition, x, other) ((condition) ? (x) : (other))",
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
 }

@@ -8,9 +8,7 @@ from __future__ import annotations
 from termgraph.backends.c.text import (
     counted,
     line_texts,
-    order_statistics,
-    selection,
-    sorting_networks,
+    sort_texts,
     sparse_sums,
     sparse_texts,
 )
@@ -83,11 +81,7 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 
 
 # Who calls what.
-USERS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("tg_sort_key", "tg_radix_words", "tg_argsort_by_words"), ("tg_argsort", "tg_argtopk")
-)
-USERS["tg_argsort_stable"] = ("tg_argsort",)
-USERS["tg_sort_network"] = ("tg_order_statistics",)
+USERS: dict[str, tuple[str, ...]] = dict(sort_texts.USERS)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_csm_rises"] = ("tg_csm_joined",)
 USERS["tg_convolve"] = ("tg_correlate",)
@@ -96,6 +90,7 @@ TEXTS = {
     **sparse_sums.TEXTS,
     **line_texts.LINES,
     **counted.TEXTS,
+    **sort_texts.TEXTS,
     "tg_call_loop": """
 #include <fenv.h>
 
@@ -124,169 +119,6 @@ static int tg_finite_$N(const $T *x, int64_t count, int64_t m, int64_t n, int64_
                 if (v - v != 0) return 0;
             }
     return 1;
-}
-""",
-    "tg_sort": """
-/* Sort n elements of $N bits into `out`, as keys (see tg_sort_key) or by NumPy's function. Nonzero: no memory. */
-static int tg_sort_$N(int native, int kind, const void *source, void *target, int64_t n, int64_t step, int64_t out_step)
-{
-    const $T *x = source;
-    $T *out = target, *row = out_step == 1 ? out : malloc(n * sizeof *row + 1);
-    if (!row) return 1;
-    for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-#if TG_VECTOR_SORT && $N >= 32 && $N <= 64
-    if (!tg_sort_numbers_$N(row, kind, n))
-#endif
-        ((int (*)(void *, int64_t, void *))tg_native[native])(row, n, NULL);
-    if (row == out) return 0;
-    for (int64_t i = 0; i < n; i++) out[i * out_step] = row[i];
-    free(row);
-    return 0;
-}
-""",
-    "tg_sort_across": """
-/* Sort `count` lines that lie side by side, some of them at a time, which are copied together. Zero: not done. */
-static int tg_sort_across_$N(int native, int kind, const void *source, void *target, int64_t count, int64_t n,
-                             int64_t apart, int64_t step, int64_t out_apart, int64_t out_step)
-{
-    enum { LINES = 64 / sizeof($T) };
-    const $T *x = source;
-    $T *out = target, *const rows = apart == 1 && out_apart == 1 && count >= LINES ? malloc((n + LINES) * 64) : NULL;
-    if (!rows) return 0;
-    for (int64_t first = 0; first < count; first += LINES, x += LINES, out += LINES) {
-        const int64_t lines = count - first < LINES ? count - first : LINES, room = n + LINES;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t u = 0; u < lines; u++) rows[u * room + i] = x[i * step + u];
-        for (int64_t u = 0; u < lines; u++) tg_sort_$N(native, kind, rows + u * room, rows + u * room, n, 1, 1);
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t u = 0; u < lines; u++) out[i * out_step + u] = rows[u * room + i];
-    }
-    free(rows);
-    return 1;
-}
-""",
-    "tg_sort_network": sorting_networks.TEXT,
-    "tg_order_statistics": order_statistics.TEXT,
-    "tg_sort_key": """
-/* Numbers of $N bits as unsigned ones in the same order: `kind` is 0 of those without signs, 1 with signs, 2 of floats,
-   of which both zeros are equal, and all NaN, which come last; with 4 more the order is the other one. */
-static inline uint64_t tg_sort_key_$N($T u, int kind)
-{
-    enum { MANTISSA = $N == 64 ? 52 : $N == 32 ? 23 : $N == 16 ? 10 : 0 };
-    const $T sign = ($T)1 << ($N - 1), infinite = (($T)(sign - 1) >> MANTISSA) << MANTISSA;
-    const $T flip = kind & 4 ? ($T)-1 : 0;
-    if ((kind & 3) == 0) return ($T)(u ^ flip);
-    if ((kind & 3) == 1) return ($T)(u ^ sign ^ flip);
-    if (($T)(u & ~sign) > infinite) return ($T)((($T)-1) ^ flip);
-    return ($T)((u == sign ? sign : u & sign ? ~u : u | sign) ^ flip);
-}
-""",
-    "tg_radix_words": """
-/* Words sorted by `width` bits from `low`, others as they come, with room for a copy: where they are at the end. */
-static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, int low, int width)
-{
-    enum { DIGIT = 11, PASSES = 6 };
-    uint32_t count[PASSES][1 << DIGIT] = {{0}};
-    const int passes = (width + DIGIT - 1) / DIGIT;
-    for (int64_t i = 0; i < n; i++)
-        for (int p = 0; p < passes; p++) count[p][words[i] >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++;
-    for (int p = 0; p < passes; p++) {
-        uint32_t total = 0;
-        for (int k = 0; k < 1 << DIGIT; k++) {
-            const uint32_t here = count[p][k];
-            count[p][k] = total;
-            total += here;
-        }
-        for (int64_t i = 0; i < n; i++) {
-            const uint64_t word = words[i];
-            other[count[p][word >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++] = word;
-        }
-        uint64_t *swapped = words;
-        words = other;
-        other = swapped;
-    }
-    return words;
-}
-""",
-    "tg_argsort_by_words": """
-/* As tg_argsort, by sorting words that hold the first bits of an element and its place: by digits if there is an
-   `other` place for them and no sort by vectors, else by NumPy's sort. Returns 0 if too many elements differ only in
-   bits without room. */
-static int tg_argsort_by_words_$N(int sorter, int kind, int room, const $T *x, int64_t n, int64_t step, uint64_t *out,
-                                  uint64_t *other)
-{
-    uint64_t least = (uint64_t)-1, most = 0, *words = out;
-    int bits = 1, shift = 0, width = 0;
-    const int by_vectors = other && TG_SORTS_BY_VECTORS(n, kind & 3);
-    while (bits < 63 && n > (int64_t)1 << bits) bits++;
-    room = room < 64 - bits && !by_vectors ? room : 64 - bits;
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
-        least = key < least ? key : least;
-        most = key > most ? key : most;
-    }
-    while (width < 64 && (most - least) >> width) width++;
-    if (width > room) shift = width - room, width = room;
-    for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
-    if (by_vectors && tg_sort_keys_64(words, other, n)) ;
-    else if (other) words = tg_radix_words_$N(words, other, n, bits, width);
-    else ((int (*)(void *, int64_t, void *))tg_native[sorter])(words, n, NULL);
-    const uint64_t place = ((uint64_t)1 << bits) - 1;
-    if (shift)
-        for (int64_t i = 1, first = 0; i < n; i++) { /* elements that began with the same bits, by all of them */
-            if ((words[i] ^ words[i - 1]) >> bits) {
-                first = i;
-                continue;
-            }
-            const uint64_t word = words[i], key = tg_sort_key_$N(x[(word & place) * step], kind);
-            int64_t k = i;
-            for (; k > first && tg_sort_key_$N(x[(words[k - 1] & place) * step], kind) > key; k--)
-                words[k] = words[k - 1];
-            words[k] = word;
-            if (i - k > 100) return 0;
-        }
-    for (int64_t i = 0; i < n; i++) out[i] = words[i] & place;
-    return 1;
-}
-""",
-    "tg_argtopk": selection.TEXT,
-    "tg_argsort_stable": """
-/* Where n elements of $N bits come from when sorted; equal ones keep their order. Nonzero: no memory. */
-static int tg_argsort_stable_$N(int native, const void *source, int64_t *out, int64_t n, int64_t step, int64_t out_step)
-{
-    const $T *x = source;
-    $T *row = step == 1 ? ($T *)x : malloc(n * sizeof *row + 1);
-    int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
-    const int failed = !row || !order;
-    if (!failed) {
-        if (row != x) for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-        for (int64_t i = 0; i < n; i++) order[i] = i;
-        ((int (*)(void *, int64_t *, int64_t, void *))tg_native[native])(row, order, n, NULL);
-        if (order != out) for (int64_t i = 0; i < n; i++) out[i * out_step] = order[i];
-    }
-    if (row != x) free(row);
-    if (order != out) free(order);
-    return failed;
-}
-""",
-    "tg_argsort": """
-/* The same by words where they have room for what elements differ in. */
-static int tg_argsort_$N(int stable, int sorter, int kind, const void *source, int64_t *out, int64_t n, int64_t step,
-                         int64_t out_step)
-{
-    int64_t *order = out_step == 1 ? out : malloc(n * sizeof *order + 1);
-    if (!order) return 1;
-    enum { FEW = 1500, MANY = 1 << 17 };
-    const int first = kind != 2 && n < MANY ? 22 : 33; /* two digits or three, enough unless elements are much alike */
-    uint64_t *other = (n < FEW && !TG_VECTOR_SORT) || n >> 32 ? NULL : malloc((n + TG_KEYS_64) * sizeof *other);
-    int done = other && tg_argsort_by_words_$N(sorter, kind, first, source, n, step, (uint64_t *)order, other);
-    if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, source, n, step, (uint64_t *)order, other);
-    free(other);
-    if (order != out) {
-        for (int64_t i = 0; done && i < n; i++) out[i * out_step] = order[i];
-        free(order);
-    }
-    return done ? 0 : tg_argsort_stable_$N(stable, source, out, n, step, out_step);
 }
 """,
     "tg_searchsorted_left": _searched(

@@ -107,6 +107,10 @@ class _Text:
         """The distance in elements to the next item."""
         return self.p.poly(x.batch[-1]) if self.inner else "0"
 
+    def address(self, k: int) -> str:
+        """The address of the k-th function of NumPy's that this routine calls."""
+        return f"tg_native[{self.natives[k]}]"
+
     def size(self, name: str) -> str:
         return self.p.poly(self.n.sizes[name])
 
@@ -213,9 +217,9 @@ def _sort(x: _Text) -> None:
     if x.n.spec.text == "sort":
         _sort_lines(x, a, out)
     elif len(x.natives) == 1:
-        x.p.add(f"if (tg_argsort_stable_{8 * size}({x.natives[0]}, {given})) {x.no_memory()}")
+        x.p.add(f"if (tg_argsort_stable_{8 * size}({x.address(0)}, {given})) {x.no_memory()}")
     else:
-        natives = [*x.natives, str(_KINDS.get(np.dtype(a.buf.dtype).kind, 0))]
+        natives = [x.address(0), x.address(1), str(_KINDS.get(np.dtype(a.buf.dtype).kind, 0))]
         x.p.add(f"if (tg_argsort_{8 * size}({', '.join(natives)}, {given})) {x.no_memory()}")
 
 
@@ -224,14 +228,14 @@ def _argtopk(x: _Text) -> None:
     dtype = np.dtype(a.buf.dtype)
     kind = _KINDS.get(dtype.kind, 0) + (4 if x.n.term.op.params["k"] > 0 else 0)
     bits, steps = 8 * dtype.itemsize, f"{x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
-    given = f"{x.natives[0]}, {kind}, (const uint{bits}_t *)({x.pointer(a)}), {x.pointer(out)}"
+    given = f"{x.address(0)}, {kind}, (const uint{bits}_t *)({x.pointer(a)}), {x.pointer(out)}"
     x.p.add(f"if (tg_argtopk_{bits}({given}, {x.size('n')}, {x.size('k')}, {steps})) {x.no_memory()}")
 
 
 def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     """Short lines that lie side by side are sorted together, others by a function of NumPy's for each."""
     dtype, steps = np.dtype(a.buf.dtype), (x.p.poly(a.core[0]), x.p.poly(out.core[0]))
-    given = (8 * dtype.itemsize, x.natives[0], _KINDS.get(dtype.kind, 0), x.size("n"), *steps)
+    given = (8 * dtype.itemsize, x.address(0), _KINDS.get(dtype.kind, 0), x.size("n"), *steps)
     one = "tg_sort_{}({}, {}, {{}}, {{}}, {}, {}, {})".format(*given)
     begin, end = x.pointer(a), x.pointer(out)
     if not x.inner:
@@ -240,7 +244,7 @@ def _sort_lines(x: _Text, a: Place, out: Place) -> None:
     each = f"for (int64_t line = 0; line < {x.count}; line++)"
     if dtype.kind in "iuf" and a.buf.dtype not in HALVES:
         given = f"{begin}, {end}, {x.count}, {x.size('n')}, {x.apart(a)}, {steps[0]}, {x.apart(out)}, {steps[1]}"
-        across = f"tg_sort_across_{8 * dtype.itemsize}({x.natives[0]}, {_KINDS.get(dtype.kind, 0)}, {given})"
+        across = f"tg_sort_across_{8 * dtype.itemsize}({x.address(0)}, {_KINDS.get(dtype.kind, 0)}, {given})"
         each = f"if (!tg_sort_network_{SHORT[a.buf.dtype]}({given}) && !{across}) {each}"
     lines = [f"{place} + line * ({x.apart(p)})" for place, p in ((begin, a), (end, out))]
     with x.p.block(each):
@@ -255,7 +259,7 @@ def _order_statistics(x: _Text) -> None:
     with x.p.block(""):
         x.p.add("int64_t wrong = 0;")
         name = f"tg_order_statistics_{SHORT[a.buf.dtype]}"
-        x.p.add(f"const int failed = {name}({x.natives[0]}, {row}, {at}, {to}, &wrong);")
+        x.p.add(f"const int failed = {name}({x.address(0)}, {row}, {at}, {to}, &wrong);")
         x.p.add(f"if (failed == 2) {x.bad_index('wrong', x.size('n'))}", f"if (failed) {x.no_memory()}")
 
 

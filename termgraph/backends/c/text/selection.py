@@ -4,8 +4,6 @@ TEXT = """
 #ifndef TG_TOP
 #define TG_TOP __attribute__((noinline, optimize("O2", "tree-vectorize")))
 #endif
-void *malloc(size_t);
-void free(void *);
 
 /* An element's key, by which the first one wanted is the smallest, and its place. */
 typedef struct { $T key; int64_t place; } tg_top_$N;
@@ -147,7 +145,7 @@ TG_TOP static int tg_top_dealt_$N(int kind, const $T *x, int64_t *out, int64_t n
 /* Where the k smallest of n elements of $N bits lie, the smallest first, or with 4 in `kind` the largest; of equal ones
    the first comes first. Nonzero: no memory. Of short rows those left by dealing are put in order, few of many elements
    are selected, else all are sorted, which takes 3 ns for an element of a short row and 13 of a long one (Zen 5). */
-static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t step,
+TG_APART int tg_argtopk_$N(void *sorter, int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t step,
                          int64_t out_step)
 {
     enum { FEW = 24, SHORT = 1500, LONG = 100000 };
@@ -158,7 +156,7 @@ static int tg_argtopk_$N(int sorter, int kind, const $T *x, int64_t *out, int64_
         if (tg_top_dealt_$N(kind, x, out, n, k, out_step)) return 0;
     if (k > most) order = malloc(n * sizeof *order);
     if (order) {
-        if ((n >= SHORT || TG_VECTOR_SORT) && !(n >> 32)) other = malloc((n + TG_KEYS_64) * sizeof *other);
+        if ((n >= SHORT || TG_VECTOR_SORT) && !(n >> 32)) other = malloc((n + 8) * sizeof *other);
         done = other && tg_argsort_by_words_$N(sorter, kind, 33, x, n, step, order, other);
         if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, x, n, step, order, other);
         for (int64_t j = 0; done && j < k; j++) out[j * out_step] = order[j];

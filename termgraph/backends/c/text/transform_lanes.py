@@ -21,7 +21,7 @@ typedef tg_fv_$N tg_fu_$N __attribute__((aligned(sizeof($T)), may_alias));
 #endif
 
 /* `m` numbers of each of some transforms into lanes, `pitch` vectors apart. */
-static TG_FFT void tg_fft_load_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, $T *to,
+TG_APART TG_FFT void tg_fft_load_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, $T *to,
                                   int64_t pitch)
 {
     enum { L = TG_FFT_LANES_$N };
@@ -45,7 +45,7 @@ static TG_FFT void tg_fft_load_$N(const $T *x, int64_t inner, int64_t step, int6
 }
 
 /* The same of complex numbers; `swap` exchanges their parts, which inverts a transform. */
-static TG_FFT void tg_fft_load_both_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, int swap,
+TG_APART TG_FFT void tg_fft_load_both_$N(const $T *x, int64_t inner, int64_t step, int64_t lanes, int64_t m, int swap,
                                        $T *to)
 {
     enum { L = TG_FFT_LANES_$N };
@@ -77,7 +77,7 @@ static TG_FFT void tg_fft_load_both_$N(const $T *x, int64_t inner, int64_t step,
     }
 }
 
-static TG_FFT void tg_fft_store_both_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step,
+TG_APART TG_FFT void tg_fft_store_both_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step,
                                         int64_t lanes, int64_t m, int swap, $T scale, $T *to)
 {
     enum { L = TG_FFT_LANES_$N };
@@ -112,7 +112,7 @@ static TG_FFT void tg_fft_store_both_$N(const tg_fc_$N *x, const int32_t *at, in
 }
 
 /* The parts of complex numbers as real ones: `by` parts of each, of which `first` comes first. */
-static TG_FFT void tg_fft_store_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step, int64_t lanes,
+TG_APART TG_FFT void tg_fft_store_$N(const tg_fc_$N *x, const int32_t *at, int64_t inner, int64_t step, int64_t lanes,
                                    int64_t m, int by, int first, $T scale, $T *to)
 {
     enum { L = TG_FFT_LANES_$N };

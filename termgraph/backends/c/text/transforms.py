@@ -6,13 +6,17 @@ above 97, very long and few transforms are left to NumPy's loops, which get all 
 
 from __future__ import annotations
 
+from termgraph.backends.c.apart import declared, section
 from termgraph.backends.c.text import transform_lanes as lanes
+from termgraph.backends.c.text.sort_texts import MEMORY
 
 FEW = 4  # transforms that NumPy's loop is as fast for, one after the other
 
 # The passes work in place: element k of the result ends at at[k]. `unit` are the roots of 2 n, `turn` what the parts of
 # each pass are multiplied by.
+# What all texts know.
 SHAPE = """
+#ifndef TG_FFT
 typedef struct { /* steps in numbers, of which complex ones have two; `inner` goes from one transform to the next */
     int64_t count, given, n, points, inner, step, out_inner, out_step;
 } tg_fft_shape;
@@ -22,7 +26,18 @@ typedef struct { /* steps in numbers, of which complex ones have two; `inner` go
 #define TG_FFT __attribute__((noinline))
 #endif
 enum { TG_FFT_PLANS = 8, TG_FFT_BLOCK = 8, TG_FFT_PRIME = 97 };
-
+#endif
+"""
+HERE = """
+/* Whether transforms are computed here, many at once. */
+TG_APART int tg_fft_here(int64_t n, int64_t many)
+{
+    if (n < 2 || n > 1 << 15 || many < FEW) return 0;
+    for (int r = 2; r <= TG_FFT_PRIME && r * r <= n; r++) while (n % r == 0) n /= r;
+    return n <= TG_FFT_PRIME;
+}
+"""
+ROOT = """
 /* e^(-2 pi i k / n), from an angle of at most an eighth of the circle. */
 static void tg_fft_root(int64_t k, int64_t n, double *to)
 {
@@ -36,17 +51,29 @@ static void tg_fft_root(int64_t k, int64_t n, double *to)
     else c = cos(whole * (n - k)), s = -sin(whole * (n - k));
     to[0] = c, to[1] = -s;
 }
+"""
+TYPES = """
+#ifndef TG_FFT_$N
+#define TG_FFT_$N
+typedef struct { int64_t n; int count, radix[16]; $T *unit, *turn; int32_t *at; } tg_fft_plan_$N;
+#ifdef __AVX512F__
+enum { TG_FFT_LANES_$N = 64 / sizeof($T) };
+#elif defined(__AVX__)
+enum { TG_FFT_LANES_$N = 32 / sizeof($T) };
+#else
+enum { TG_FFT_LANES_$N = 16 / sizeof($T) };
+#endif
+typedef $T tg_fv_$N __attribute__((vector_size(TG_FFT_LANES_$N * sizeof($T)), may_alias));
+typedef struct { tg_fv_$N re, im; } tg_fc_$N;
 
-/* Whether transforms are computed here, many at once. */
-static int tg_fft_here(int64_t n, int64_t many)
+static inline __attribute__((always_inline)) tg_fc_$N tg_fft_turned_$N(tg_fc_$N x, const $T *w)
 {
-    if (n < 2 || n > 1 << 15 || many < FEW) return 0;
-    for (int r = 2; r <= TG_FFT_PRIME && r * r <= n; r++) while (n % r == 0) n /= r;
-    return n <= TG_FFT_PRIME;
+    const $T c = w[0], s = w[1];
+    return (tg_fc_$N){x.re * c - x.im * s, x.re * s + x.im * c};
 }
+#endif
 """
 PLAN = """
-typedef struct { int64_t n; int count, radix[16]; $T *unit, *turn; int32_t *at; } tg_fft_plan_$N;
 static tg_fft_plan_$N *tg_fft_plans_$N[TG_FFT_PLANS];
 
 static void tg_fft_forget_$N(tg_fft_plan_$N *p)
@@ -90,7 +117,7 @@ static tg_fft_plan_$N *tg_fft_made_$N(int64_t n)
 }
 
 /* The plan of a length: one that is kept, or one that `tg_fft_done` forgets where all places are taken. */
-static tg_fft_plan_$N *tg_fft_plan_of_$N(int64_t n)
+TG_APART tg_fft_plan_$N *tg_fft_plan_of_$N(int64_t n)
 {
     for (int i = 0; i < TG_FFT_PLANS; i++) {
         tg_fft_plan_$N *p = __atomic_load_n(&tg_fft_plans_$N[i], __ATOMIC_ACQUIRE), *none = NULL;
@@ -105,7 +132,7 @@ static tg_fft_plan_$N *tg_fft_plan_of_$N(int64_t n)
     return tg_fft_made_$N(n);
 }
 
-static void tg_fft_done_$N(tg_fft_plan_$N *p)
+TG_APART void tg_fft_done_$N(tg_fft_plan_$N *p)
 {
     for (int i = 0; i < TG_FFT_PLANS; i++) if (p == __atomic_load_n(&tg_fft_plans_$N[i], __ATOMIC_ACQUIRE)) return;
     tg_fft_forget_$N(p);
@@ -114,22 +141,6 @@ static void tg_fft_done_$N(tg_fft_plan_$N *p)
 
 # The lanes of a vector are transforms of their own.
 CORE = """
-#ifdef __AVX512F__
-enum { TG_FFT_LANES_$N = 64 / sizeof($T) };
-#elif defined(__AVX__)
-enum { TG_FFT_LANES_$N = 32 / sizeof($T) };
-#else
-enum { TG_FFT_LANES_$N = 16 / sizeof($T) };
-#endif
-typedef $T tg_fv_$N __attribute__((vector_size(TG_FFT_LANES_$N * sizeof($T)), may_alias));
-typedef struct { tg_fv_$N re, im; } tg_fc_$N;
-
-static inline __attribute__((always_inline)) tg_fc_$N tg_fft_turned_$N(tg_fc_$N x, const $T *w)
-{
-    const $T c = w[0], s = w[1];
-    return (tg_fc_$N){x.re * c - x.im * s, x.re * s + x.im * c};
-}
-
 static TG_FFT void tg_fft_pass4_$N(tg_fc_$N *x, int64_t n, int64_t length, const $T *w)
 {
     const int64_t m = length / 4;
@@ -206,7 +217,7 @@ static TG_FFT void tg_fft_pass_$N(tg_fc_$N *x, int64_t n, int64_t length, int r,
     tg_fft_odd_$N(x, n, length, r, w, unit);
 }
 
-static void tg_fft_run_$N(const tg_fft_plan_$N *p, tg_fc_$N *x)
+TG_APART void tg_fft_run_$N(const tg_fft_plan_$N *p, tg_fc_$N *x)
 {
     const $T *w = p->turn;
     int64_t length = p->n;
@@ -227,7 +238,7 @@ static void tg_fft_run_$N(const tg_fft_plan_$N *p, tg_fc_$N *x)
 # $BEFORE loads a block into `room`, $AFTER stores it.
 DRIVER = """
 /* $WHAT Nonzero: no memory. */
-static int tg_fft_$KIND_$N(const tg_fft_shape *s, const $T *x, $T *out, $T scale, int inverse)
+TG_APART int tg_fft_$KIND_$N(const tg_fft_shape *s, const $T *x, $T *out, $T scale, int inverse)
 {
     enum { L = TG_FFT_LANES_$N };
     const int by = $BY;
@@ -308,15 +319,15 @@ KINDS = {"complex": (_COMPLEX, ""), "real": (_REAL, HALVES), "back": (_BACK, JOI
 
 
 def functions(source: str) -> str:
-    """The functions that a source calls."""
-    out = []
+    """The functions that a source calls: what all transforms of a dtype share, and each kind, are compiled once."""
+    out = [section(SHAPE, HERE.replace("FEW", str(FEW)))] if "tg_fft_here(" in source else []
     for short, ctype in (("f32", "float"), ("f64", "double")):
         used = [kind for kind in KINDS if f"tg_fft_{kind}_{short}(" in source]
-        if used:
-            texts = [PLAN, CORE, lanes.text(short), *[KINDS[k][1] for k in used], *map(_driver, used)]
-            text = "\n".join([t.strip() for t in texts if t])
-            out.append(text.replace("$T", ctype).replace("$N", short))
-    return "\n".join([SHAPE.strip().replace("FEW", str(FEW)), *out]) if out else ""
+        core = "\n".join([MEMORY.strip(), ROOT.strip(), PLAN.strip(), CORE.strip(), lanes.text(short)])
+        texts = [core, *["\n".join([declared(core), MEMORY.strip(), KINDS[k][1], _driver(k)]) for k in used]]
+        texts = [section(SHAPE + TYPES, text) for text in texts] if used else []
+        out += [text.replace("$T", ctype).replace("$N", short) for text in texts]
+    return "\n".join(out)
 
 
 def _driver(kind: str) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from termgraph.backends.c.apart import section
+
 ROWS = (4, 8, 16)  # vectors of the blocks that are sorted at once
 
 
@@ -96,6 +98,8 @@ def _sorter(bits: int) -> str:
     blocks = "\n\n".join(block(rows, lanes) for rows in ROWS)
     upper = " | ".join(f"(({u} & (bit)) != 0) << {u}" for u in range(lanes))
     return f"""
+void *malloc(size_t);
+void free(void *);
 typedef $T tg_key_$N __attribute__((may_alias));
 typedef $T tg_keys_$N __attribute__((vector_size(64), aligned($N / 8), may_alias));
 typedef {mask} tg_signed_$N __attribute__((vector_size(64)));
@@ -180,9 +184,10 @@ static inline __attribute__((always_inline)) int64_t tg_sort_parted_$N(tg_key_$N
 }}
 
 /* Sort n numbers, with room for a vector more than as many. Zero: not done, as pivots were bad too often. */
-static int tg_sort_keys_$N(tg_key_$N *a, tg_key_$N *other, int64_t n)
+TG_APART int tg_sort_keys_$N($T *given, $T *more, int64_t n)
 {{
     enum {{ SAMPLE = 4 * TG_KEYS_$N }};
+    tg_key_$N *const a = given, *const other = more;
     struct {{ int64_t begin, end; }} waiting[64];
     int count = 0;
     int64_t begin = 0, end = n, work = 0;
@@ -218,7 +223,7 @@ static int tg_sort_keys_$N(tg_key_$N *a, tg_key_$N *other, int64_t n)
 _NUMBERS = """
 /* Sort n elements as unsigned numbers in the same order, of kinds as in tg_sort_key, but zeros by their signs; NaN lose
    theirs. Zero: not done. */
-static int tg_sort_numbers_$N(void *given, int kind, int64_t n)
+TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n)
 {
     const $T sign = ($T)1 << ($N - 1), infinite = (sign - 1) >> ($N == 64 ? 52 : 23) << ($N == 64 ? 52 : 23);
     enum { FEW = 1024 };
@@ -238,15 +243,16 @@ static int tg_sort_numbers_$N(void *given, int kind, int64_t n)
     return done;
 }
 """
-_HEAD = """
+# What callers know.
+HEAD = """
+#ifndef TG_VECTOR_SORT
 #if defined(__AVX512F__) && !defined(__clang__)
 #define TG_VECTOR_SORT 1
 #define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 30000 : 1500)) /* beyond, sorting by digits is faster */
 #else
 #define TG_VECTOR_SORT 0
 #define TG_SORTS_BY_VECTORS(n, kind) 0
-enum { TG_KEYS_64 = 0 };
-static inline int tg_sort_keys_64(uint64_t *words, uint64_t *other, int64_t n) { return 0; }
+#endif
 #endif
 """
 
@@ -257,9 +263,9 @@ def functions(source: str) -> str:
     placed = any(name in source for name in ("tg_argsort_", "tg_argtopk_"))
     if not used and not placed:
         return ""
-    out = [_HEAD, "#if TG_VECTOR_SORT"]
+    out = []
     for bits in (64, 32):
         if bits in used or (placed and bits == 64):
-            text = _sorter(bits) + (_NUMBERS if bits in used else "")
-            out.append(text.replace("$T", f"uint{bits}_t").replace("$N", str(bits)))
-    return "\n".join([*out, "#endif"])
+            text = f"#if TG_VECTOR_SORT\n{_sorter(bits)}{_NUMBERS}\n#endif"
+            out.append(section(HEAD, text.replace("$T", f"uint{bits}_t").replace("$N", str(bits))))
+    return "\n".join(out)
