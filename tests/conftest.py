@@ -15,6 +15,7 @@ import hypothesis
 import leftovers
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 
 # Flags of the person who runs the tests (environment, ~/.termgraphrc) would change what is tested.
 for name in [n for n in os.environ if n.startswith("TERMGRAPH") and not n.startswith("TERMGRAPH_TEST_")]:
@@ -49,6 +50,15 @@ def pytest_configure(config):
 def pytest_report_header(config):
     seed = config.getoption("--seed")
     return None if seed is None else f"seed: {seed} (the same tests again: --seed {seed})"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Files of tests are not imported once more for examples that they do not have; programs of users' would run."""
+    found = yield
+    if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
+        found = [collector for collector in found if not isinstance(collector, DoctestModule)]
+    return found
 
 
 def pytest_collection_modifyitems(config, items):

@@ -256,7 +256,7 @@ def test_an_interruption_changes_all_or_nothing(monkeypatch):
     former = signal.signal(signal.SIGALRM, ring)
     rng, states = np.random.default_rng(0), [[w.get_value() for w in others]]
     try:
-        for tries in range(60):
+        for tries in range(30):
             if tries - len(states) > 1 and len(states) > 2:
                 break
             interrupted_call()

@@ -1,6 +1,14 @@
-"""Run with a sanitizer loaded: python sanitized.py CASES BUG. Computes cases, with a bug planted into their kernels."""
+"""Run with a sanitizer loaded: python sanitized.py JOBS. Computes cases, with bugs planted into their kernels.
 
+JOBS are pairs of a case and a bug; each has a process of its own, which is forked when all is imported. Printed are
+their statuses and outputs, all in JSON.
+"""
+
+import json
+import os
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +61,7 @@ BUGS = {
 
 
 def compute(case, bug):
-    inputs, outputs, values = cases()[case]
+    inputs, outputs, values = CASES[case]
     want = tg.function(inputs, outputs, mode=tg.Mode(linker="py"))(*values)
     code = program(inputs, outputs)
     old, new = BUGS[bug]
@@ -68,6 +76,27 @@ def compute(case, bug):
     assert good, f"{case}: wrong values"
 
 
+def apart(case, bug):
+    """(exit status, all output) of a case in a process that is forked from this one: a sanitizer ends it."""
+    with tempfile.TemporaryFile() as shown:
+        child = os.fork()
+        if child == 0:
+            os.dup2(shown.fileno(), 1)
+            os.dup2(shown.fileno(), 2)
+            status = 0
+            try:
+                compute(case, bug)
+            except BaseException:
+                traceback.print_exc()
+                status = 1
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        shown.seek(0)
+        return status, shown.read().decode(errors="replace")
+
+
 if __name__ == "__main__":
-    for case in sys.argv[1].split(", "):
-        compute(case, sys.argv[2])
+    CASES = cases()
+    print(json.dumps([apart(case, bug) for case, bug in json.loads(sys.argv[1])]))
