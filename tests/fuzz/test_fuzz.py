@@ -48,7 +48,7 @@ def test_a_wrong_gradient_is_seen_and_shrunk(monkeypatch):
         return [[2 * g if b else g for g in gs] for b, gs in zip(bad, right(programs, mode))]
 
     monkeypatch.setattr(gradients, "derivatives", off)
-    report = fuzz_gradients(3600, 4, limit=240)
+    report = fuzz_gradients(3600, 4, limit=60)
     assert report.failures
     for _, mode, what, program in report.failures:
         assert what.startswith("the derivative is") and gradients.check(program, mode)
