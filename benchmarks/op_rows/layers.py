@@ -100,3 +100,46 @@ net("group_norm", "x:f[b,c,n,n]", "T.nnet.group_norm(x, 1)", torch="F.group_norm
 net("instance_norm", "x:f[b,c,n,n]", torch="F.instance_norm(x)", unlike=True, **I)
 net("pixel_shuffle", "x:f[b,4,n,n]", "T.nnet.pixel_shuffle(x, 2)", torch="F.pixel_shuffle(x, 2)", **I)
 net("pixel_unshuffle", "x:f[b,c,n,n]", "T.nnet.pixel_unshuffle(x, 2)", torch="F.pixel_unshuffle(x, 2)", **I)
+
+for mode, remark in (("bilinear", ""), ("nearest", " (nearest)"), ("bicubic", " (bicubic)")):
+    net(f"interpolate{remark}", "x:f[b,c,n,n]", f"T.nnet.interpolate(x, scale_factor=2, mode='{mode}')",
+        torch=f"F.interpolate(x, scale_factor=2, mode='{mode}')", **I)  # fmt: skip
+net("adaptive_avg_pool2d adaptive_max_pool2d", "x:f[b,c,n,n]", "T.NAME(x, 4)", torch="F.PLAIN(x, 4)", **I)
+net(
+    "adaptive_avg_pool2d (uneven)",
+    "x:f[b,c,n,n]",
+    "T.nnet.adaptive_avg_pool2d(x, 3)",
+    torch="F.adaptive_avg_pool2d(x, 3)",
+    **I,
+)
+net(
+    "grid_sample",
+    "x:f[b,c,n,n] y:f[b,n,n,2]",
+    "T.nnet.grid_sample(x, y)",
+    torch="F.grid_sample(x, y, align_corners=False)",
+    **I,
+)
+net(
+    "affine_grid",
+    "y:f[b,2,3]",
+    "T.nnet.affine_grid(y, (b, c, n, n))",
+    torch="F.affine_grid(y, (b, c, n, n), align_corners=False)",
+    **I,
+)
+net("unfold", "x:f[b,c,n,n]", "T.nnet.unfold(x, 3)", torch="F.unfold(x, 3)", **I)
+net(
+    "fold",
+    "x:f[b,c,n,n]",
+    "T.nnet.fold(T.nnet.unfold(x, 2), (n, n), 2)",
+    torch="F.fold(F.unfold(x, 2), (n, n), 2)",
+    **I,
+)
+net("channel_shuffle", "x:f[b,c,n,n]", "T.nnet.channel_shuffle(x, 2)", torch="torch.channel_shuffle(x, 2)", **I)
+net("cdist", "x:f[n,k] y:f[m,k]", torch="torch.cdist(x, y, compute_mode='donot_use_mm_for_euclid_dist')", **L)
+net("pdist", "x:f[n,k]", torch="F.pdist(x)", **L)
+net("linear", "x:f[n,k] y:f[m,k] z:f[m]", torch="F.linear(x, y, z)", **L)
+net("bilinear", "x:f[n,k] y:f[n,k] z:f[k,k,k]", torch="F.bilinear(x, y, z)", **L)
+net("embedding_bag", "i:i[n,k]<m x:f[m,k]", torch="F.embedding_bag(i, x)", **L)
+net("nll_loss", "x i:i[n]<m", torch="F.nll_loss(x, i)", **L)
+net("softmin", "x", torch="F.softmin(x, -1)", **L)
+net("rrelu", "x", torch="F.rrelu(x)", **L)

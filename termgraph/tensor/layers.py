@@ -1,4 +1,4 @@
-"""Layers and activations with PyTorch's names that are formulas: norms of groups, shuffled pixels, shrinking."""
+"""Layers and activations with PyTorch's names that are formulas: norms, distances, shuffled pixels, rows of tables."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.config import config
+from termgraph.tensor.creation import arange
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.linalg import vector_norm
 from termgraph.tensor.losses import layer_norm
-from termgraph.tensor.reductions import any as any_over
-from termgraph.tensor.reductions import to_dtype
-from termgraph.tensor.shaping import dimshuffle, reshape
+from termgraph.tensor.products import matmul
+from termgraph.tensor.reductions import max as max_over
+from termgraph.tensor.reductions import mean, to_dtype
+from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.shaping import dimshuffle, expand_dims, reshape, squeeze, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES
@@ -94,11 +99,75 @@ def normalize(x: TensorLike, p: float = 2.0, axis: int = 1, eps: float = 1e-12) 
     array([[0.6, 0.8]])
     """
     x = as_tensor(x)
-    axis = normal_axis(axis, x.ndim)
     wide = to_dtype(x, "float32") if x.type.dtype in HALVES else x  # squares of 16 bits overflow from 256 on
-    empty = ew.logical_not(any_over(wide, axis, True))  # where a root has no slope
-    size = vector_norm(ew.switch(empty, np.ones((), wide.type.np_dtype), wide), axis, True, p)
-    return to_dtype(wide / ew.maximum(ew.switch(empty, 0, size), eps), (x / eps).type.dtype)
+    size = smooth_norm(wide, normal_axis(axis, x.ndim), p, keepdims=True)
+    return to_dtype(wide / ew.maximum(size, eps), (x / eps).type.dtype)
+
+
+def smooth_norm(x: TensorVariable, axis: int, p: float, keepdims: bool = False) -> TensorVariable:
+    """The p-norm along an axis, with the slope 0 where all is 0 and a root has none."""
+    if p in (0, 1, np.inf):
+        return vector_norm(x, axis, keepdims, p)
+    powers = ew.sqr(ew.abs_(x)) if p == 2 else ew.pow_(ew.abs_(x), p)
+    total = sum_over(powers, axis=axis, keepdims=keepdims, dtype=powers.type.dtype)
+    one, none = np.ones((), total.type.np_dtype), ew.eq(total, 0)
+    safe = ew.switch(none, one, total)
+    return ew.switch(none, np.zeros_like(one), ew.sqrt(safe) if p == 2 else ew.pow_(safe, 1 / p))
+
+
+@on_terms
+def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> TensorVariable:
+    """The p-norms of the differences of all pairs: (..., n, features) and (..., m, features) give (..., n, m).
+
+    Differences are taken before they are squared, so that near points keep their distance; its slope where two
+    points are the same is 0.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.cdist([[0.0, 0.0], [3.0, 0.0]], [[0.0, 4.0]]).eval()
+    array([[4.],
+           [5.]])
+    """
+    x1, x2 = _points("cdist", x1), _points("cdist", x2)
+    apart = expand_dims(x1, -1) - expand_dims(swapaxes(x2, -1, -2), -3)  # (..., n, features, m): sums in lanes
+    return smooth_norm(apart, apart.ndim - 2, _order("cdist", p))
+
+
+@on_terms
+def pdist(input: TensorLike, p: float = 2.0) -> TensorVariable:
+    """The distances of all pairs of rows, as `cdist`: of the first row to each later one, then of the second, ...
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.pdist([[0.0], [1.0], [5.0]]).eval()
+    array([1., 5., 4.])
+    """
+    x = _points("pdist", input)
+    if x.ndim != 2:
+        raise TypeError(f"pdist takes a matrix of points, {x} has {x.ndim} dimensions")
+    first, second = _pairs_of_rows(length(x, 0))
+    return smooth_norm(x[first] - x[second], 1, _order("pdist", p))
+
+
+def _pairs_of_rows(n: Any) -> tuple:
+    """The first and second row of each pair: k pairs from the end, the first row is given by the root of 8 k + 1."""
+    if isinstance(n, int):
+        return np.triu_indices(n, 1)
+    pairs = n * (n - 1) // 2
+    left = pairs - 1 - arange(pairs)
+    rows_left = cast((ew.sqrt(cast(8 * left + 1, "float64")) - 1) * 0.5, "int64")
+    return n - 2 - rows_left, n - 1 - (left - rows_left * (rows_left + 1) // 2)
+
+
+def _points(who: str, x: TensorLike) -> TensorVariable:
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise TypeError(f"{who} takes points as rows, (..., n, features), {x} has {x.ndim} dimensions")
+    return x if x.type.kind in "fc" else cast(x, config.floatX)
+
+
+def _order(who: str, p: float) -> float:
+    if not isinstance(p, (int, float)) or isinstance(p, bool) or not p >= 0:
+        raise ValueError(f"{who}: p must be a number from 0 to inf, got {p!r}")
+    return p
 
 
 @on_terms
@@ -183,6 +252,77 @@ def pixel_unshuffle(x: TensorLike, downscale_factor: int) -> TensorVariable:
     parts = reshape(x, (*lead, channels, rows // r, r, columns // r, r))
     moved = dimshuffle(parts, *range(n), n, n + 2, n + 4, n + 1, n + 3)
     return reshape(moved, (*lead, channels * (r * r), rows // r, columns // r))
+
+
+@on_terms
+def channel_shuffle(x: TensorLike, groups: int) -> TensorVariable:
+    """The channels (axis 1) of `groups` groups dealt out in turn: those that were side by side are `groups` apart.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.channel_shuffle([[[0], [1], [2], [3]]], 2).eval().ravel()
+    array([0, 2, 1, 3])
+    """
+    x = _images(x, 2, "channel_shuffle")
+    batch, channels, *places = lengths(x)
+    if not isinstance(groups, int) or groups < 1 or isinstance(channels, int) and channels % groups:
+        raise ShapeError(f"channel_shuffle: {channels} channels do not make groups={groups!r} groups")
+    parts = reshape(x, (batch, groups, channels // groups, *places))
+    return reshape(swapaxes(parts, 1, 2), (batch, channels, *places))
+
+
+@on_terms
+def linear(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> TensorVariable:
+    """input @ weight.T + bias, along the last axis: `weight` is (results, features), as PyTorch keeps it.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.linear([1.0, 2.0], [[3.0, 4.0], [0.0, 1.0]], [0.5, 0.0]).eval()
+    array([11.5,  2. ])
+    """
+    weight = as_tensor(weight)
+    if weight.ndim not in (1, 2):
+        raise TypeError(f"linear: weight must be a matrix (results, features), or a vector; got {weight.type}")
+    found = matmul(input, weight.T)
+    return found if bias is None else ew.add(found, bias)
+
+
+@on_terms
+def bilinear(
+    input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | None = None
+) -> TensorVariable:
+    """x @ w @ y + bias for each matrix w of a weight (results, features of x, features of y).
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.bilinear([[1.0, 2.0]], [[3.0]], [[[1.0], [1.0]]]).eval()
+    array([[9.]])
+    """
+    x, y, weight = as_tensor(input1), as_tensor(input2), as_tensor(weight)
+    if weight.ndim != 3:
+        raise TypeError(f"bilinear: weight must be (results, features, features), got {weight.type}")
+    by_result = matmul(expand_dims(expand_dims(x, -2), -2), weight)  # (..., results, 1, features of y)
+    found = squeeze(matmul(by_result, expand_dims(expand_dims(y, -2), -1)), (-2, -1))
+    return found if bias is None else ew.add(found, bias)
+
+
+@on_terms
+def embedding_bag(
+    input: Any, weight: TensorLike, mode: str = "mean", per_sample_weights: TensorLike | None = None
+) -> TensorVariable:
+    """The mean, sum or maximum of the rows that each row of integers names.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.embedding_bag([[0, 1], [1, 1]], [[1.0], [3.0]], "sum").eval()
+    array([[4.],
+           [6.]])
+    """
+    if mode not in ("mean", "sum", "max"):
+        raise ValueError(f"embedding_bag: mode must be 'mean', 'sum' or 'max', got {mode!r}")
+    rows = embedding(input, weight)
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise ValueError(f"embedding_bag: per_sample_weights are for mode='sum', not for {mode!r}")
+        rows = rows * expand_dims(as_tensor(per_sample_weights), -1)
+    folds: dict[str, Any] = {"mean": mean, "sum": sum_over, "max": max_over}
+    return folds[mode](rows, axis=-2)
 
 
 @on_terms

@@ -112,16 +112,50 @@ def cross_entropy(
     >>> T.nnet.cross_entropy([[0.0, 0.0]], [1]).eval().round(6)
     np.float64(0.693147)
     """
-    x, target = as_tensor(input), as_tensor(target)
+    x = as_tensor(input)
     logs = log_softmax(moveaxis(x, axis, -1), axis=-1)
-    _check_classes(x, target, normal_axis(axis, x.ndim))
-    weight = None if weight is None else _weight_of_classes(weight, logs)
+    return _of_classes("cross_entropy", x, logs, target, axis, reduction, label_smoothing, weight, ignore_index)
+
+
+@on_terms
+def nll_loss(
+    input: TensorLike,
+    target: TensorLike,
+    reduction: str = "mean",
+    axis: int = -1,
+    *,
+    weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> TensorVariable:
+    """`cross_entropy` of what are log-probabilities already: -input at integer labels.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.nll_loss([[-1.0, -2.0], [-3.0, -4.0]], [1, 0]).eval())
+    2.5
+    """
+    x = as_tensor(input)
+    return _of_classes("nll_loss", x, moveaxis(x, axis, -1), target, axis, reduction, 0.0, weight, ignore_index)
+
+
+def _of_classes(
+    who: str,
+    x: TensorVariable,
+    logs: TensorVariable,
+    target: Any,
+    axis: int,
+    reduction: str,
+    label_smoothing: float,
+    weight: Any,
+    ignore_index: int | None,
+) -> TensorVariable:
+    """-logs, whose last axis is that of classes, at labels or weighted by probabilities."""
+    target = as_tensor(target)
+    _check_classes(who, x, target, normal_axis(axis, x.ndim))
+    weight = None if weight is None else _weight_of_classes(who, weight, logs)
     scaled, counts, there = logs if weight is None else logs * weight, None, None
     if target.ndim == x.ndim:
         if ignore_index is not None:
-            raise TypeError(
-                "cross_entropy: ignore_index is for integer labels; give what is left out probabilities of 0"
-            )
+            raise TypeError(f"{who}: ignore_index is for integer labels; give what is left out probabilities of 0")
         loss = ew.neg(sum_over(moveaxis(target, axis, -1) * scaled, axis=-1))
     elif target.ndim == x.ndim - 1 and target.type.kind in "iu":
         there = None if ignore_index is None else ew.neq(target, operator.index(ignore_index))
@@ -130,19 +164,19 @@ def cross_entropy(
         counts = _weights_of(labels, weight, there, logs.type.dtype)
     else:
         raise TypeError(
-            f"cross_entropy: the target must be integer labels of {x.ndim - 1} dimensions or probabilities of "
+            f"{who}: the target must be integer labels of {x.ndim - 1} dimensions or probabilities of "
             f"{x.ndim}, got {target} of type {target.type}"
         )
     if label_smoothing:
         loss = (1 - label_smoothing) * loss - label_smoothing * mean(scaled, axis=-1)
     loss = loss if there is None else ew.switch(there, loss, 0)
-    return reduced(loss, reduction, "cross_entropy", counts)
+    return reduced(loss, reduction, who, counts)
 
 
-def _weight_of_classes(weight: TensorLike, logs: TensorVariable) -> TensorVariable:
+def _weight_of_classes(who: str, weight: TensorLike, logs: TensorVariable) -> TensorVariable:
     weight, n = as_tensor(weight), logs.type.shape[-1]
     if weight.ndim != 1 or (n is not None and weight.type.shape[0] not in (n, None)):
-        raise ShapeError(f"cross_entropy: weight must be a vector with a number for each class, got {weight.type}")
+        raise ShapeError(f"{who}: weight must be a vector with a number for each class, got {weight.type}")
     return cast(weight, logs.type.dtype)
 
 
@@ -154,13 +188,13 @@ def _weights_of(labels: TensorVariable, weight: TensorLike | None, there: Tensor
     return own if there is None else ew.switch(there, own, 0)
 
 
-def _check_classes(x: TensorVariable, target: TensorVariable, axis: int) -> None:
+def _check_classes(who: str, x: TensorVariable, target: TensorVariable, axis: int) -> None:
     """A column of labels would broadcast as probabilities, and one label stand for all rows."""
     wanted = [n for d, n in enumerate(x.type.shape) if target.ndim == x.ndim or d != axis]
     for n, m in zip(wanted, target.type.shape):
         if n != m and m is not None and (n is not None or target.ndim == x.ndim and m == 1):
             raise ShapeError(
-                f"cross_entropy: {target} of type {target.type} does not fit {x} of type {x.type}: the target must be "
+                f"{who}: {target} of type {target.type} does not fit {x} of type {x.type}: the target must be "
                 "one integer label for each vector of scores, or a probability for each score"
             )
 

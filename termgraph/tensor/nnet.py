@@ -8,9 +8,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from termgraph.tensor import creation, elemwise, indexing, joining, products, reductions, shaping, sorting
+from termgraph.tensor.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from termgraph.tensor.convolution import (
     conv1d,
     conv2d,
@@ -24,16 +30,21 @@ from termgraph.tensor.convolution import (
 )
 from termgraph.tensor.creation import arange
 from termgraph.tensor.ctc import ctc_loss
-from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.layers import (
+    bilinear,
+    cdist,
     celu,
+    channel_shuffle,
     embedding,
+    embedding_bag,
     group_norm,
     hard_shrink,
     instance_norm,
+    linear,
     normalize,
     not_above_zero,
     pairwise_distance,
+    pdist,
     pixel_shuffle,
     pixel_unshuffle,
     prelu,
@@ -56,6 +67,7 @@ from termgraph.tensor.losses import (
     layer_norm,
     mish,
     mse_loss,
+    nll_loss,
     rms_norm,
     scaled_dot_product_attention,
     smooth_l1_loss,
@@ -71,13 +83,15 @@ from termgraph.tensor.margins import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from termgraph.tensor.neighbours import images2neibs, neibs2images
+from termgraph.tensor.neighbours import fold, images2neibs, neibs2images, unfold
+from termgraph.tensor.noise import alpha_dropout, dropout, gumbel_softmax, rrelu
 from termgraph.tensor.normalization import (
     batch_normalization,
     batch_normalization_test,
     batch_normalization_train,
     local_response_normalization,
 )
+from termgraph.tensor.resampling import affine_grid, grid_sample, interpolate
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.separable import causal_conv1d, separable_conv2d, separable_conv3d
 from termgraph.tensor.shaping import expand_dims, squeeze
@@ -180,31 +194,6 @@ def ultra_fast_sigmoid(x: TensorLike) -> TensorVariable:
     return ew.mul(ew.add(ew.switch(ew.lt(x, 0), ew.neg(size), size), 1), 0.5)
 
 
-# ---------------------------------------------------------------------- dropout
-def dropout(x: TensorLike, p: float, rng: Distributions) -> TensorVariable:
-    """Each element is 0 with probability p, else divided by 1 - p, so that its mean stays: for training, not for use.
-
-    `rng` is a random stream; the function draws anew at each call.
-
-    >>> import numpy as np, termgraph as tg, termgraph.tensor as T
-    >>> f = tg.function([], T.nnet.dropout(np.ones(1000), 0.2, T.random.RandomStream(seed=1)))
-    >>> values = f()
-    >>> np.unique(values).tolist(), bool(abs((values == 0).mean() - 0.2) < 0.05)
-    ([0.0, 1.25], True)
-    """
-    x = as_tensor(x)
-    if x.type.kind != "f":
-        raise TypeError(f"dropout takes floats, got {x} of type {x.type}")
-    if not isinstance(p, (int, float)) or isinstance(p, bool) or not 0 <= p <= 1:
-        raise ValueError(f"dropout: p, the probability of 0, must be a number from 0 to 1, got {p!r}")
-    if not hasattr(rng, "uniform"):
-        raise TypeError(f"dropout: rng must be a random stream, T.random.RandomStream(seed), got {rng!r}")
-    if p in (0, 1):
-        return x if p == 0 else creation.zeros_like(x)
-    dropped = ew.lt(rng.uniform(size=x.shape, dtype="float32"), p)
-    return ew.switch(dropped, np.asarray(0, x.type.np_dtype), ew.mul(x, np.asarray(1 / (1 - p), x.type.np_dtype)))
-
-
 # ---------------------------------------------------------------------- softmax
 @on_terms
 def softmax(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
@@ -221,6 +210,12 @@ def softmax(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
 def log_softmax(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
     """log(softmax(x)) along an axis (the last one by default), without overflow."""
     return reductions.log_softmax(c, axis=axis)
+
+
+@on_terms
+def softmin(c: TensorLike, axis: AxisLike = -1) -> TensorVariable:
+    """softmax(-x) along an axis: large where x is small."""
+    return softmax(ew.neg(c), axis)
 
 
 @on_terms
@@ -374,22 +369,26 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[TensorVariabl
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 hardswish, hardtanh, softshrink, hardshrink, tanhshrink = hard_swish, hard_tanh, soft_shrink, hard_shrink, tanh_shrink
 __all__ = [
-    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "bilinear_upsampling",
-    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "celu", "confusion_matrix", "conv1d", "conv2d",
-    "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv3d_grad_wrt_inputs",
-    "conv3d_grad_wrt_weights", "conv_prices", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
-    "crossentropy_categorical_1hot", "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias",
-    "crossentropy_softmax_argmax_1hot_with_bias", "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout",
-    "elu", "embedding", "frac_bilinear_upsampling", "gaussian_nll_loss", "gelu", "glu", "group_norm", "h_softmax",
-    "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "hardshrink", "hardswish", "hardtanh",
-    "hinge_embedding_loss", "huber_loss", "images2neibs", "instance_norm", "kl_div", "l1_loss", "layer_norm",
-    "leaky_relu", "local_response_normalization", "log_sigmoid", "log_softmax", "logsigmoid", "logsoftmax",
-    "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss", "multilabel_soft_margin_loss", "neibs2images",
-    "normalize", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d",
-    "prelu", "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "selu", "separable_conv2d",
-    "separable_conv3d", "sigmoid", "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss",
-    "soft_shrink", "softmax", "softmax_with_bias", "softplus", "softshrink", "softsign", "swish", "tanh", "tanh_shrink",
-    "tanhshrink", "threshold", "triplet_margin_loss", "ultra_fast_sigmoid",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "batch_normalization",
+    "batch_normalization_test", "batch_normalization_train", "bilinear", "bilinear_upsampling",
+    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "cdist", "celu", "channel_shuffle",
+    "confusion_matrix", "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose",
+    "conv3d", "conv3d_grad_wrt_inputs", "conv3d_grad_wrt_weights", "conv_prices", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "embedding", "embedding_bag", "fold",
+    "frac_bilinear_upsampling", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax",
+    "h_softmax", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "hardshrink", "hardswish", "hardtanh",
+    "hinge_embedding_loss", "huber_loss", "images2neibs", "instance_norm", "interpolate", "kl_div", "l1_loss",
+    "layer_norm", "leaky_relu", "linear", "local_response_normalization", "log_sigmoid", "log_softmax",
+    "logsigmoid", "logsoftmax", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "neibs2images", "nll_loss", "normalize", "pairwise_distance", "pdist",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "relu", "relu6",
+    "rms_norm", "rrelu", "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
+    "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax",
+    "softmax_with_bias", "softmin", "softplus", "softshrink", "softsign", "swish", "tanh", "tanh_shrink",
+    "tanhshrink", "threshold", "triplet_margin_loss", "ultra_fast_sigmoid", "unfold",
 ]  # fmt: skip
 
 

@@ -13,11 +13,9 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
-from termgraph.tensor.selecting import take
-from termgraph.tensor.shaping import dimshuffle
+from termgraph.tensor.resampling import along
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.ops import elementwise as ew
 
 Ratio = tuple[int, int]  # numerator and denominator
 
@@ -91,14 +89,9 @@ def _resized(name: str, input: TensorLike, ratios: list[Ratio]) -> TensorVariabl
 
 
 def _interpolated(x: TensorVariable, axis: int, ratio: Ratio) -> TensorVariable:
-    """Along one axis: places in steps of `down / up`, between two elements their weighted mean."""
+    """Along one axis: places in steps of `down / up`."""
     up, down = ratio
     if up == down == 1:
         return x
-    n = length(x, axis)
-    place = arange((n * up + down - 1) // down) * down - (up - 1) // 2  # in parts of one `up`-th
-    below = place // up
-    order = [0 if d == axis else "x" for d in range(4)]
-    weight = dimshuffle(cast(place - below * up, x.dtype) / np.asarray(up, x.dtype), *order)
-    first, second = (take(x, ew.clip(i, 0, n - 1), axis=axis) for i in (below, below + 1))
-    return first * (1 - weight) + second * weight
+    steps = arange((length(x, axis) * up + down - 1) // down)
+    return along(x, axis, steps * down - (up - 1) // 2, as_tensor(up))

@@ -24,7 +24,7 @@ NO_VALUES = {
     "about dtypes: tests/tensor/test_keywords.py": "can_cast finfo iinfo isdtype promote_types result_type",
     "take functions: tests/tensor/test_more_numpy.py": "apply_along_axis fromfunction mask_indices vectorize",
     "what as_tensor gives, in a dtype: tests/tensor/test_more_numpy.py": "array",
-    "draws: tests/tensor/test_nnet_more.py": "dropout",
+    "draws: tests/tensor/test_nnet_more.py": "alpha_dropout dropout gumbel_softmax",
     "about gradients: tests/grad": "grad jacobian",
     "where values are computed": "transfer",
     "told by the dtype alone": "iscomplexobj isrealobj",

@@ -8,16 +8,18 @@ import termgraph.tensor as T
 
 nnet = T.nnet
 
-TORCH = """celu cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout elu embedding gaussian_nll_loss
+TORCH = """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+adaptive_max_pool3d affine_grid alpha_dropout bilinear channel_shuffle embedding_bag fold grid_sample gumbel_softmax
+interpolate linear nll_loss pdist rrelu softmin unfold
+celu cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout elu embedding gaussian_nll_loss
 gelu glu group_norm hardshrink hardswish hardtanh hinge_embedding_loss huber_loss instance_norm kl_div l1_loss
 layer_norm leaky_relu log_softmax logsigmoid margin_ranking_loss mish mse_loss multi_margin_loss
 multilabel_soft_margin_loss normalize pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu
 relu6 rms_norm
 scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softplus softshrink softsign tanh
 tanhshrink threshold triplet_margin_loss"""
-MISSING = """adaptive_avg_pool affine_grid alpha_dropout bilinear channel_shuffle embedding_bag fold fractional_max_pool
-grid_sample gumbel_softmax hardsigmoid linear lp_pool max_unpool multi_head_attention_forward multilabel_margin_loss
-nll_loss pdist rrelu softmin triplet_margin_with_distance_loss"""  # not yet; `hard_sigmoid` is Theano's, of slope 0.2
+MISSING = """fractional_max_pool hardsigmoid lp_pool max_unpool multi_head_attention_forward multilabel_margin_loss
+triplet_margin_with_distance_loss"""  # not yet; `hard_sigmoid` is Theano's, of slope 0.2
 
 
 def test_names_of_pytorch():

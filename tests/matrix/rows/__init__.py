@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     networks,
     numpys,
     others,
+    places,
     products,
     reductions,
     signals,
