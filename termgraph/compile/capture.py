@@ -5,10 +5,12 @@ Rules and code see `Arg(0), Arg(1), ...`, so that equal graphs compile to equal 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from termgraph._lazy import lazy
 from termgraph._records import record
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.display_names import apply_text
@@ -18,11 +20,17 @@ from termgraph.tensor.sharedvar import compatible, label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.digest import graph_digest
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first, children_first_until, free_inputs, resolve_bound, substitute
 from termgraph.terms.types import TensorType
+
+if TYPE_CHECKING:
+    from termgraph.grad import waiting
+else:
+    waiting = lazy("termgraph.grad.waiting")  # loaded already where a variable waits
 
 Lengths: TypeAlias = "Mapping[int, Sequence[int | None]]"  # of arguments by number: what is known of them
 NONE: Mapping[Any, Any] = {}
@@ -63,6 +71,15 @@ class Captured:
     def __str__(self) -> str:
         return "\n".join(f"out{k} = {one_line(t)}" for k, t in enumerate(self.roots))
 
+    @property
+    def made(self) -> list[Any]:
+        """The roots that are there: all, but for gradients that wait."""
+        return self.roots
+
+    def digest(self) -> str:
+        """A name that no other graph has; NoName if that cannot be said."""
+        return graph_digest(self.roots)
+
     def sizes(self) -> dict[str, int]:
         """How many terms it has."""
         return {"nodes": len(children_first(self.roots))}
@@ -92,6 +109,46 @@ def capture(
         with suppress(TypeError, ValueError):
             return _closed(roots, leaves, _all_narrowed(types, lengths), inputs, outputs, passes, lengths)
     return _closed(roots, leaves, types, inputs, outputs, passes, {}, givens)
+
+
+class Unmade(Captured):
+    """A closed graph some roots of which are gradients that wait: its name is that of the costs and of what they are
+    differentiated by. `roots` and `sources` are made when somebody asks for them.
+    """
+
+    def __init__(self, forward: Captured, named: waiting.Named, whole: Callable[[], Captured]) -> None:
+        self.args, self.lengths, self.passes = forward.args, forward.lengths, None
+        self._forward, self._named, self._whole = forward.roots, named, whole
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("roots", "sources"):
+            raise AttributeError(name)
+        whole = self._whole()
+        self.roots, self.sources = whole.roots, whole.sources
+        return getattr(self, name)
+
+    @property
+    def made(self) -> list[Any]:
+        return self._forward[: len(self._named.made)]
+
+    def digest(self) -> str:
+        return f"{graph_digest(self._forward)}: {self._named.text}"
+
+
+def unmade(inputs: Sequence[Variable], outputs: Sequence[Variable], known: Lengths | None) -> Captured | None:
+    """Outputs of which some are gradients that wait, closed over inputs; None where all are made, or have to be."""
+    named = waiting.named(outputs, inputs) if any(v.waits for v in outputs) else None
+    if named is None:
+        return None
+    forward = capture(inputs, [*named.made, *named.wrt], {}, False, known)
+    return Unmade(forward, named, partial(_made, inputs, outputs, forward))
+
+
+def _made(inputs: Sequence[Variable], outputs: Sequence[Variable], like: Captured) -> Captured:
+    """The whole graph over the arguments of a part of it."""
+    roots, leaves = (resolve_bound([v.term for v in variables]) for variables in (outputs, inputs))
+    lengths = {a.index: n for a, n in like.lengths.items()}
+    return _closed(roots, leaves, [a.type for a in like.args], inputs, outputs, False, lengths)
 
 
 def _closed(

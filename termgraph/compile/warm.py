@@ -99,11 +99,10 @@ def key_of(work: Compilation, form: tuple, watched: bool, what: str) -> Key:
 def _parts(work: Compilation, form: tuple, what: str) -> dict[str, Any]:
     """Everything that decides the program; `termgraph cache explain` shows it."""
     compiler, options = compilers.find_compiler(), work.options
-    roots = work.captured.roots if what == "program" else work.roots
     assert compiler is not None, "wants_c has found one"
     return {
         "artefact": f"{what} {FORMAT}",
-        "graph": graph_digest(roots),
+        "graph": work.captured.digest() if what == "program" else graph_digest(work.roots),
         "inputs": " ".join([f"{a.type.dtype}{list(a.type.shape)}" for a in work.args]),
         "form": repr(form),
         "mode": f"{options.optimizer} linker={options.linker} strict={options.strict} quick={options.quick} "

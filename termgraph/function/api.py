@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from termgraph import progress
 from termgraph._arguments import named
 from termgraph._collector import paused_gc
+from termgraph._lazy import lazy
 from termgraph._logs import INFO, Log
 from termgraph.compile.capture import checked_givens
 from termgraph.config import config
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from termgraph.function.compiled import Function, NamedResults, NoResult, OneResult, SeveralResults
+    from termgraph.grad import waiting
     from termgraph.tensor.likes import Pairs
     from termgraph.vm.profile import Profile
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
         trust_input: bool
         memory_limit: int | float | None
         storage: str | None
+else:
+    waiting = lazy("termgraph.grad.waiting")  # loaded already where a variable waits
 
 
 log = Log("compile")
@@ -132,7 +136,9 @@ def function(
     given = checked_givens(givens, [i.variable for i in ins], rebuild_strict)
     changes = _checked_updates(updates)
     roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
-    shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
+    shared = collect_shared(
+        _searched(roots, ins, changes, given), changes, given, no_default_updates, [i.variable for i in ins]
+    )
     ins += [_shared_in(v, changes) for v in shared]
     if memory_limit is not None:
         mode = get_mode(mode).clone(memory_limit=memory_limit)
@@ -148,6 +154,13 @@ def function(
         log.info("%s", maker.summary())
     f.trust_input = bool(trust_input)
     return f
+
+
+def _searched(roots: list[Any], ins: Sequence[In], changes: Mapping[Any, Any], given: Mapping[Any, Any]) -> list[Any]:
+    """The roots in which to look for shared variables: gradients that wait have those of their costs."""
+    waits = any(v.waits for v in roots) and not changes and not given
+    named = waiting.named(roots, [i.variable for i in ins]) if waits else None
+    return roots if named is None else named.made
 
 
 def _shared_in(v: SharedVariable, changes: Mapping[Any, Any]) -> In:

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 
 from termgraph.compile import warm
-from termgraph.compile.capture import Captured, capture, describe, uses, with_lengths
+from termgraph.compile.capture import Captured, capture, describe, unmade, uses, with_lengths
 from termgraph.compile.compilation import Compilation
 from termgraph.compile.options import Options
 from termgraph.compile.values import Rewritten
@@ -203,7 +203,9 @@ class FunctionMaker:
         if fgraph is None:
             roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
             inputs, passes = [item.variable for item in self.inputs], self.mode.kept_dtype is not None
-            return capture(inputs, roots, givens, passes, dict(zip(ordered(self).cells, known)))
+            lengths = dict(zip(ordered(self).cells, known))
+            waits = None if givens or passes or self.updated else unmade(inputs, roots, lengths)
+            return waits or capture(inputs, roots, givens, passes, lengths)
         if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):
             raise ValueError(
                 f"the given fgraph has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs; the function has "
@@ -214,7 +216,7 @@ class FunctionMaker:
     def _check_unused(self, captured: Captured, react: str) -> None:
         if react == "ignore":
             return
-        used = uses(captured.roots)
+        used = uses(captured.made)
         unused = [i for i, a in enumerate(captured.args) if a not in used and not self.inputs[i].shared]
         unused = [i for i in unused if self.inputs[i].update is None]
         if unused:  # but a gradient that came out constant was made from its inputs, as in Theano, where they remain
@@ -320,7 +322,7 @@ def check_inplace(captured: Captured, accept: bool) -> None:
     """Refuse ops that overwrite their inputs in a user's graph, unless asked for."""
     if accept:
         return
-    for t in uses(captured.roots):
+    for t in uses(captured.made):
         if t.args and getattr(t.op, "destroy_map", None):
             raise TypeError(
                 f"the graph contains {t.op}, which overwrites its input; pass accept_inplace=True if that is meant"
@@ -329,7 +331,7 @@ def check_inplace(captured: Captured, accept: bool) -> None:
 
 def check_user_ops(captured: Captured) -> None:
     """Refuse ops that nothing can compute; warn of C code in Theano's form, which does not run here."""
-    ops = {t.op: t for t in uses(captured.roots) if t.args and getattr(t.op, "user_made", False)}
+    ops = {t.op: t for t in uses(captured.made) if t.args and getattr(t.op, "user_made", False)}
     for op, t in ops.items():
         if not hasattr(op, "perform"):
             raise TypeError(placed(captured.lookup(t)[1], no_perform(op)))

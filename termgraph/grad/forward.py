@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from termgraph.grad.checks import can_move
 from termgraph.grad.fit import fit_gradient
-from termgraph.grad.reverse import Backward, can_move, contributions_of, cuts, data_of, refusal_of
+from termgraph.grad.reverse import Backward, contributions_of, cuts, data_of, refusal_of
 from termgraph.grad.table import pullbacks, pushforwards
 from termgraph.grad.user_defined import results_of, user_pushforward
 from termgraph.terms.build import filled_like, summed

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from termgraph.grad.api import grad
+from termgraph.grad.checks import can_move
 from termgraph.grad.products import Lop, Rop
-from termgraph.grad.reverse import can_move
 from termgraph.tensor.graph import clone
 from termgraph.tensor.nested import LEAF, described, flatten, unflatten
 from termgraph.tensor.testvalues import stand_in

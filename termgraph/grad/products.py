@@ -9,22 +9,11 @@ import numpy as np
 
 from termgraph.batching.lanes import spread
 from termgraph.batching.lift import lifted_terms
-from termgraph.grad.api import (
-    Gap,
-    check_wrt,
-    checked_cotangent,
-    connected,
-    fill_gaps,
-    grad,
-    gradients_of,
-    listed,
-    scalar_start,
-    shaped_like,
-    variables,
-    zero_like,
-)
+from termgraph.grad.api import grad
+from termgraph.grad.checks import check_wrt, listed, scalar_start, variables
 from termgraph.grad.explain import disconnected_text, label, refusal_text
 from termgraph.grad.forward import tangents_of
+from termgraph.grad.made import Gap, checked_cotangent, connected, fill_gaps, gradients_of, shaped_like, zero_like
 from termgraph.grad.reverse import Refusal
 from termgraph.tensor.bipartite import DeferredView
 from termgraph.tensor.likes import ShapeLike, TensorLike

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
+from termgraph.grad.checks import can_move
 from termgraph.grad.fit import fit_thin, spread
 from termgraph.grad.gates import Arrived, Gate, Gates, whole
 from termgraph.grad.table import pullbacks
@@ -155,14 +156,6 @@ def refusal_of(t: Term, i: int, c: Term) -> Refusal:
     state = "is not defined" if undefined else "is not implemented"
     what = f"the gradient of {t.op} with respect to its argument {i} {state}{': ' + reason if reason else ''}"
     return Refusal(kind, what, t, t.args[i])
-
-
-def can_move(t: AnyTerm) -> bool:
-    """Whether a term has real or complex values: integers and truth values have no neighbours to move to."""
-    return t.type.__class__ in _ARRAYS and t.type.kind in "fc"
-
-
-_ARRAYS = (TensorType, SparseType)
 
 
 def data_of(t: AnyTerm) -> Any:

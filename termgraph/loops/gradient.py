@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.grad.checks import can_move
 from termgraph.grad.forward import tangents_of
-from termgraph.grad.reverse import Backward, can_move
+from termgraph.grad.reverse import Backward
 from termgraph.loops.residuals import choose_residuals
 from termgraph.loops.varying import growing
 from termgraph.terms.build import filled_like, in_dtype, is_zero, summed

@@ -62,6 +62,7 @@ class Variable:
     __array_priority__ = 1000
     __pandas_priority__ = 5000  # above a DataFrame's: `series + x` is for this variable to answer
     own_operators = False  # whether `x + this` is for this variable to decide, where x is an array
+    waits = False  # whether its graph is made when it is looked at: a gradient's
     __hash__ = object.__hash__
     term: Any
     name: str | None
