@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,8 +16,12 @@ from termgraph import _rulelib
 from termgraph._blake import blake2b
 
 _ENDS = (".py", ".pyc", ".c", ".h")  # modules without a source, which lie where that would be, too
+# What stands on compiled functions, and no compiling enters: it decides no program.
+_ABOVE = frozenset({"train", "dist", "debug", "viz", "sympy", "graph", "gof", "theano", "pytensor"})
 _OF_RULES = "//"  # before the names of rule files, wherever these are
 
+
+Listing = Callable[[str, str], "tuple[list[_File], list[str]]"]  # of a folder, and of what its files are called by
 
 # Of a file: its name; a line of name, size and time of the last change of its content; and the system's own time of
 # change, where it keeps one (no copying sets that back).
@@ -25,7 +30,7 @@ _File = tuple[str, str, int]
 
 @functools.cache
 def files_digest(*rooms: str) -> str:
-    """A digest of all files that termgraph consists of, by size and time of change: no file is read.
+    """A digest of all files that a program may depend on, by size and time of change: no file is read.
 
     With `rooms`, of these folders of termgraph and of the rule files.
     """
@@ -52,21 +57,38 @@ def _every() -> list[_File]:
     found: list[_File] = []
     folders = [(os.path.dirname(os.path.abspath(_rulelib.__file__)), ""), (str(_rulelib.folder()), _OF_RULES)]
     for folder, inside in folders:  # those in it follow as they are found
-        for item in os.scandir(folder):
-            name = item.name
-            if name.endswith(_ENDS):
-                try:
-                    status = item.stat()
-                except FileNotFoundError:  # a link to nothing, as editors leave beside what is open: nobody imports it
-                    continue
-                line = f"{inside}{name} {status.st_size} {status.st_mtime_ns}"
-                changed = _changed(status)
-                if item.is_symlink():  # it may lead to another file than before, which is as old as it was
-                    changed = max(changed, _changed(item.stat(follow_symlinks=False)))
-                found.append((inside + name, line, changed))
-            elif name != "__pycache__" and item.is_dir():
-                folders.append((item.path, f"{inside}{name}/"))
+        files, more = _listing(folder, inside)
+        found += files
+        folders += [(os.path.join(folder, n), f"{inside}{n}/") for n in more if inside or n not in _ABOVE]
     return found
+
+
+def look(folder: str, inside: str) -> tuple[list[_File], list[str]]:
+    """The files of a folder, whose names begin with `inside`, and the folders in it. `files.c` does the same."""
+    files, folders = [], []
+    for item in os.scandir(folder):
+        name = item.name
+        if name.endswith(_ENDS):
+            try:
+                status = item.stat()
+            except FileNotFoundError:  # a link to nothing, as editors leave beside what is open: nobody imports it
+                continue
+            changed = _changed(status)
+            if item.is_symlink():  # it may lead to another file than before, which is as old as it was
+                changed = max(changed, _changed(item.stat(follow_symlinks=False)))
+            files.append((inside + name, f"{inside}{name} {status.st_size} {status.st_mtime_ns}", changed))
+        elif not name.startswith((".", "__pycache__")) and item.is_dir():
+            folders.append(name)
+    return files, folders
+
+
+_listing: Listing = look
+
+
+def look_by(listing: Listing) -> None:
+    """Look at folders from now on by a function that does the same in less time."""
+    global _listing
+    _listing = listing
 
 
 def _changed(status: os.stat_result) -> int:

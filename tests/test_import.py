@@ -109,7 +109,7 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
     made = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x).max();"
-        "f = tg.function([x], tg.grad(y, x)); f(np.ones(3))"
+        "f = tg.function([x], tg.grad(y, x) * 2); f(np.ones(3))"
     )
     assert "termgraph.rules.compiled" in modules_after(made, tmp_path)
     there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
@@ -136,12 +136,24 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
     assert not there & {"grad.user_defined", *(f"backends.c.{m}" for m in compiling)}
 
 
+def test_a_warm_start_of_gradients_alone_makes_none(tmp_path):
+    made = (
+        "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
+        "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x, axis=0).max();"
+        "f = tg.function([x], [y, tg.grad(y, x)]); f(np.ones(3))"
+    )
+    assert "termgraph.grad.reverse" in modules_after(made, tmp_path)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    assert {m for m in there if m.startswith("grad.")} == {"grad.api", "grad.checks", "grad.waiting"}
+    assert not [m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")]
+
+
 def test_a_warm_start_with_a_gradient_compiles_hardly_any_text(tmp_path):
     """Classes whose functions are made from text, and annotations that are read as text, take 0.1 ms each."""
     watched = (
         "import sys, numpy as np, termgraph as tg, termgraph.tensor as T; n = [];"
         "sys.addaudithook(lambda e, a: n.append(a[0]) if e == 'compile' and a[1] == '<string>' else None);"
-        "x = T.dvector('x'); f = tg.function([x], tg.grad((T.tanh(x) * x).sum(), x)); f(np.ones(3)); k = len(n);"
+        "x = T.dvector('x'); f = tg.function([x], tg.grad((T.tanh(x) * x).sum(), x) + 1); f(np.ones(3)); k = len(n);"
         "import typing; typing.NamedTuple('Seen', [('a', 'int')]);"
         "sys.modules[f'texts.{k}'] = sys.modules[f'then.{len(n)}'] = sys"
     )

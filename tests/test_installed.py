@@ -6,6 +6,9 @@ import time
 import pytest
 
 from termgraph import _installed, _rulelib
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.run import glue
+from tests.test_layers import ORDER
 
 
 @pytest.fixture
@@ -49,6 +52,32 @@ def _as_long_and_as_old(room, name):
     before = (room / name).stat()
     (room / name).write_text("x = 2\n")
     os.utime(room / name, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_what_is_not_looked_at_stands_above_functions():
+    assert set(ORDER[ORDER.index("function") + 1 :]) >= _installed._ABOVE
+
+
+def test_c_code_finds_the_same(look):
+    if find_compiler() is None:
+        pytest.skip("needs a C compiler")
+    room, _ = look
+    (room / "below").mkdir()
+    (room / "__pycache__").mkdir()
+    (room / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"")
+    (room / ".hidden").mkdir()
+    for name in ("below/d.h", "\u00e9\udcff.py", "e.pyc", "py", "f.cc", ".g.py", "h.c.txt"):
+        (room / name).write_bytes(b"")
+    (room / "nothing.py").symlink_to(room / "gone.py")
+    (room / "link.py").symlink_to(room / "a.py")
+    (room / "elsewhere").symlink_to(room / "below")
+    (room / "elsewhere.c").symlink_to(room / "below")
+    files, folders = _installed.look(str(room), "lower/")
+    more, inside = glue.load_glue().files(str(room), "lower/")
+    assert sorted(files) == sorted(more) and sorted(folders) == sorted(inside) == ["below", "elsewhere"]
+    assert {"lower/a.py", "lower/link.py", "lower/.g.py", "lower/\u00e9\udcff.py"} < {name for name, _, _ in files}
+    with pytest.raises(OSError):
+        glue.load_glue().files(str(room / "gone"), "")
 
 
 CHANGES = {

@@ -73,7 +73,7 @@ class Captured:
 
     @property
     def made(self) -> list[Any]:
-        """The roots that are there: all, but for gradients that wait."""
+        """The roots that are there; costs in place of gradients that wait."""
         return self.roots
 
     def digest(self) -> str:
@@ -129,7 +129,7 @@ class Unmade(Captured):
 
     @property
     def made(self) -> list[Any]:
-        return self._forward[: len(self._named.made)]
+        return self._forward[: len(self._named.made) + len(self._named.costs)]
 
     def digest(self) -> str:
         return f"{graph_digest(self._forward)}: {self._named.text}"
@@ -140,7 +140,7 @@ def unmade(inputs: Sequence[Variable], outputs: Sequence[Variable], known: Lengt
     named = waiting.named(outputs, inputs) if any(v.waits for v in outputs) else None
     if named is None:
         return None
-    forward = capture(inputs, [*named.made, *named.wrt], {}, False, known)
+    forward = capture(inputs, [*named.made, *named.costs, *named.wrt], {}, False, known)
     return Unmade(forward, named, partial(_made, inputs, outputs, forward))
 
 

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from termgraph.backends.c.build import cache as code_cache
     from termgraph.backends.c.build import compilers
     from termgraph.backends.c.cprogram import CProgram
+    from termgraph.backends.c.run import glue
 else:
     code_cache = lazy("termgraph.backends.c.build.cache")
     compilers = lazy("termgraph.backends.c.build.compilers")
     cprogram = lazy("termgraph.backends.c.cprogram")
-    segments = lazy("termgraph.backends.c.segments")
+    glue = lazy("termgraph.backends.c.run.glue")
+segments = lazy("termgraph.backends.c.segments")
 
 FORMAT = 3
 PARTS = "parts.json"  # the file of a program of which Python runs a part
@@ -88,6 +90,7 @@ def key_of(work: Compilation, form: tuple, watched: bool, what: str) -> Key:
         raise NotKept("it is not compiled to C")
     if any(not isinstance(a.type, TensorType) for a in work.args):
         raise NotKept("one of its inputs is not an array")
+    _installed.look_by(getattr(glue.provider(), "files", _installed.look))
     if _installed.changed_since_import():
         raise NotKept("termgraph's files changed after this process imported it")
     rules = shipped.changed_rules()

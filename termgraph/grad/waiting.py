@@ -8,12 +8,13 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from termgraph.grad.checks import can_move
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.op import CONST, INPUT
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, free_inputs
 from termgraph.terms.types import TensorType
 
 # Ops whose derivative rules hold for all arrays: none says that a derivative is missing or not defined.
@@ -38,17 +39,18 @@ class Later:
         self.cost, self.wrt = cost, list(wrt)
         self._site, self._make, self._guard = site, make, threading.RLock()
         self._handles: list[weakref.ref[Waiting]] = []
+        self.places: dict[int, int] = {}  # which one a variable is, by its identity: also when it waits no more
 
     def variables(self) -> list[Any]:
         """One for each gradient."""
         out = []
-        for k in range(len(self.wrt)):
+        for _ in self.wrt:
             v: Any = object.__new__(Waiting)
             v.name = v._tag = None
             v.site = self._site
             _PARTS["_owner"].__set__(v, self)
-            _PARTS["index"].__set__(v, k)
             out.append(v)
+        self.places = {id(v): k for k, v in enumerate(out)}
         self._handles = [weakref.ref(v) for v in out]
         return out
 
@@ -125,42 +127,42 @@ def _sure(t: Any) -> bool:
 
 # ---------------------------------------------------------------------- what a function is told
 class Named:
-    """The outputs of a function, some of which wait: those that are `made`, what gradients are by, and a text that says
-    which of these each output is.
+    """The outputs of a function, some of which wait: those that are `made`, the `costs` whose gradients the others are
+    where these are no outputs, `wrt`, by what gradients are taken, and a text that says what each output is.
     """
 
     def __init__(self, outputs: Sequence[Variable]) -> None:
-        places: dict[Any, int] = {}
-        self.made: list[Variable] = []
-        for v in outputs:
-            if _later_of(v) is None:
-                places.setdefault(v.term, len(self.made))
-                self.made.append(v)
-        groups: dict[int, tuple[int, Later]] = {}
-        words, number = [], 0
-        self.whole = True  # whether the costs are among the outputs
-        for v in outputs:
-            later = _later_of(v)
-            if later is None:
-                words.append(f"out{number}")
-                number += 1
-                continue
-            group, _ = groups.setdefault(id(later), (len(groups), later))
-            self.whole = self.whole and later.cost.term in places
-            words.append(f"d{group}.{_PARTS['index'].__get__(v)}")
-        laters = [later for _, later in groups.values()]
-        self.wrt = [v for later in laters for v in later.wrt]
-        costs = [f"out{places.get(later.cost.term)} by {len(later.wrt)}" for later in laters]
-        self.text = f"{' '.join(words)} where d is of {', '.join(costs)}"
+        found = [(v, _later_of(v)) for v in outputs]  # asked once: other threads may look at a gradient meanwhile
+        self.made = [v for v, later in found if later is None]
+        self.costs: list[Variable] = []
+        self.wrt: list[Variable] = []
+        self._places = {v.term: k for k, v in reversed([*enumerate(self.made)])}
+        self._groups: dict[int, str] = {}
+        number = count()
+        words = [f"out{next(number)}" if later is None else self._word(v, later) for v, later in found]
+        self.text = f"{' '.join(words)} where {', '.join(self._groups.values())}"
+
+    def _word(self, v: Variable, later: Later) -> str:
+        """A gradient by the number of its group and its place there."""
+        if id(later) not in self._groups:
+            term = later.cost.term
+            if term not in self._places:
+                self._places[term] = len(self.made) + len(self.costs)
+                self.costs.append(later.cost)
+            self.wrt += later.wrt
+            self._groups[id(later)] = f"d{len(self._groups)} is of {self._places[term]} by {len(later.wrt)}"
+        return f"d{list(self._groups).index(id(later))}.{later.places[id(v)]}"
 
 
 def named(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> Named | None:
     """How to name outputs some of which wait; None where their graphs have to be made first.
 
-    That is where a cost is no output, whose inputs would not be known, and where an input is computed, above which a
-    gradient may go on.
+    That is where an input is computed, above which a gradient may go on, and where a cost that is no output needs more
+    than the inputs, which its gradient may not need.
     """
     if not any(v.waits for v in outputs) or any(v.waits or v._owner is not None for v in inputs):
         return None
     found = Named(outputs)
-    return found if found.wrt and found.whole else None
+    given = {v.term for v in inputs}
+    sure = all(leaf in given for leaf in free_inputs([v.term for v in found.costs]))
+    return found if found.wrt and sure else None

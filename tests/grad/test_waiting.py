@@ -251,3 +251,25 @@ def test_with_test_values_nothing_waits():
         x.tag.test_value = np.ones(3)
         g = tg.grad((x**2).sum(), x)
         assert not g.waits and g.tag.test_value.tolist() == [2.0] * 3
+
+
+@needs_c
+def test_gradients_without_their_cost(rng):
+    args = numbers(rng)
+
+    def make():
+        x, w, v, cost = net()
+        return [x, w, v], tg.grad(cost, [w, v])
+
+    f, outputs = compiled_twice(make, args)
+    assert f.maker.work.warm and all(g.waits for g in outputs)
+    x, y = T.dscalar("x"), T.dscalar("y")
+    cost = x**2 + y + tg.shared(1.0)
+    assert tg.function([x], tg.grad(cost, x))(3.0) == 6.0  # whose cost needs more than is given
+    f = tg.function([x, y], tg.grad(x**2 + y, x), mode=tg.Mode(linker=LINKER))
+    assert f(3.0, 1.0) == 6.0  # y belongs to what it was made from
+    draw = T.random.RandomStream(1).normal()
+    f = tg.function([x], tg.grad(x * x + 0.0 * draw, x))
+    assert f(2.0) == 4.0
+    both = tg.function([x], [tg.grad(x**3, x), tg.grad(tg.grad(x**3, x), x)], mode=tg.Mode(linker=LINKER))
+    assert both(2.0) == [12.0, 12.0]

@@ -35,8 +35,8 @@ else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     ctypes_glue = lazy("termgraph.backends.c.run.ctypes_glue")
 
-_PARTS = ("abi.h", "pool.c", "team.c", "past.c", "python.h", "cells.c", "looks.c", "glue.c", "module.c")
-_RARE = ("pool.c", "team.c", "past.c")  # run for large arrays only: not worth the compiler's time
+_PARTS = ("abi.h", "pool.c", "team.c", "past.c", "python.h", "cells.c", "looks.c", "glue.c", "files.c", "module.c")
+_RARE = ("pool.c", "team.c", "past.c", "files.c")  # run for large arrays only: not worth the compiler's time
 _ACCEPT = {"float": 1, "int": 2}
 _HOLDS = {"b": "biufc", "i": "iufc", "u": "iufc", "f": "fc", "c": "c"}  # kinds of dtype for kinds of Python number
 

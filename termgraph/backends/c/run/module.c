@@ -284,6 +284,7 @@ static Method methods[] = {
     {"runtime", get_runtime, METH_NOARGS, "Address of the tg_runtime table."},
     {"own", own, METH_O, "own(cells): keep other threads from changing them; all or none."},
     {"disown", disown, METH_O, "disown(cells): the end of own()."},
+    {"files", listed_files, METH_VARARGS, "files(folder, inside): its sources, as _installed names them, and its folders."},
     {"commit", commit, METH_VARARGS, "commit(cells, arrays): give owned cells new values, all at once."},
     {0}};
 static Module definition = {.base = {1, NULL}, .name = "_glue", .size = -1, .methods = methods};

@@ -64,7 +64,7 @@ enum { BASETYPE = 1 << 10, VECTORCALL = 1 << 11, HAVE_GC = 1 << 14, DEFAULT_FLAG
 #define VECTORCALL_OFFSET ((size_t)1 << 63)
 
 extern Type PyFloat_Type, PyLong_Type, PyBool_Type;
-extern Obj *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_ValueError, *PyExc_MemoryError, *PyExc_IndexError, _Py_NoneStruct, _Py_TrueStruct;
+extern Obj *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_ValueError, *PyExc_MemoryError, *PyExc_IndexError, *PyExc_OSError, _Py_NoneStruct, _Py_TrueStruct;
 #define None (&_Py_NoneStruct)
 
 void Py_IncRef(Obj *), Py_DecRef(Obj *);
@@ -72,13 +72,14 @@ void PyErr_Clear(void), PyErr_Fetch(Obj **, Obj **, Obj **), PyErr_Restore(Obj *
 void PyMem_Free(void *), PyObject_GC_UnTrack(void *), *PyType_GetSlot(Type *, int), *PyLong_AsVoidPtr(Obj *);
 void *PyCapsule_GetPointer(Obj *, const char *);
 int PyErr_CheckSignals(void), PyArg_ParseTuple(Obj *, const char *, ...), PyUnicode_Compare(Obj *, Obj *), PyUnicode_CompareWithASCIIString(Obj *, const char *);
-int PyList_SetItem(Obj *, Ssize, Obj *), PyTuple_SetItem(Obj *, Ssize, Obj *), PyModule_AddObject(Obj *, const char *, Obj *);
+int PyList_Append(Obj *, Obj *), PyList_SetItem(Obj *, Ssize, Obj *), PyTuple_SetItem(Obj *, Ssize, Obj *), PyModule_AddObject(Obj *, const char *, Obj *);
 Ssize PyTuple_Size(Obj *);
 long long PyLong_AsLongLong(Obj *), PyLong_AsLongLongAndOverflow(Obj *, int *);
 double PyFloat_AsDouble(Obj *);
 unsigned long PyType_GetFlags(Type *);
 Obj *PyType_FromSpec(Spec *), *PyVectorcall_Call(Obj *, Obj *, Obj *), *PyErr_Format(Obj *, const char *, ...);
-Obj *PyErr_NoMemory(void), *PyErr_Occurred(void), *PyList_New(Ssize), *PyTuple_New(Ssize), *PyTuple_GetItem(Obj *, Ssize);
+Obj *PyErr_NoMemory(void), *PyErr_SetFromErrno(Obj *), *PyUnicode_DecodeFSDefault(const char *), *PyUnicode_FromFormat(const char *, ...);
+Obj *PyErr_Occurred(void), *PyList_New(Ssize), *PyTuple_New(Ssize), *PyTuple_GetItem(Obj *, Ssize);
 Obj *PyObject_CallFunction(Obj *, const char *, ...), *PyObject_CallMethod(Obj *, const char *, const char *, ...);
 Obj *PyType_GenericNew(Type *, Obj *, Obj *);
 Obj *PyType_GenericAlloc(Type *, Ssize), *PyLong_FromVoidPtr(void *), *PyLong_FromLongLong(long long);
