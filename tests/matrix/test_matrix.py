@@ -39,7 +39,8 @@ def test_a_share_of_the_matrix(linker):
 @pytest.mark.slow
 @pytest.mark.parametrize("linker", LINKERS)
 def test_a_larger_share_of_the_matrix(linker, request):
-    agree(10**9, linker, request.config.getoption("--seed") or 2, seconds=60)
+    budget = request.config.getoption("--budget") or 60
+    agree(10**9, linker, request.config.getoption("--seed") or 2, seconds=min(budget, 60))
 
 
 def test_a_list_is_an_array_wherever_a_variable_may_be():

@@ -33,7 +33,8 @@ def test_every_row():
 
 @pytest.mark.slow
 def test_more_of_the_matrix(request):
-    agree(10**9, request.config.getoption("--seed") or 2, seconds=60)
+    budget = request.config.getoption("--budget") or 60
+    agree(10**9, request.config.getoption("--seed") or 2, seconds=min(budget, 60))
 
 
 def test_a_refused_text_is_told():

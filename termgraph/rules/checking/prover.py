@@ -83,6 +83,7 @@ class _Trials:
         self.maker, self.seed = Examples(rule, seed), seed
         self.turn = 0
         self.beyond = False  # whether something differs in a way that better accuracy cannot explain
+        self.shortest = 0  # the length of the example that the verdict shows
         self.signs: list[str] = []  # zeros of other signs, which better accuracy does not explain but need not forbid
 
     def run(self, samples: int) -> None:
@@ -144,8 +145,9 @@ class _Trials:
 
     def _judge(self, example: Example) -> None:
         v = self.verdict
-        if v.example is None or (len(repr(example.before)) < len(repr(v.example.before))):
-            v.example = example
+        length = len(repr(example.before))
+        if v.example is None or length < self.shortest:
+            v.example, self.shortest = example, length
         dtype = max((leaf.type.np_dtype for leaf in example.draw.slots), key=lambda d: d.kind == "f", default=None)
         for kind in (*_ROUNDS, *([_FAR] if _all_whole(example) else [])):
             specials = specials_for(dtype, self.turn) if kind == _SPECIAL and dtype is not None else []
@@ -164,26 +166,30 @@ class _Trials:
             if v.kind == WRONG:
                 return
 
-    def _note(self, example: Example, outcome: Outcome, shown: str) -> None:
+    def _note(self, example: Example, outcome: Outcome, shown: Shown) -> None:
         v = self.verdict
         if v.kind in (UNTESTED, REFUSED) or ORDER.index(outcome.kind) > ORDER.index(v.kind):
             v.kind = outcome.kind
         if outcome.kind == EXACT:
             return
         if outcome.kind == WRONG:
-            v.counterexamples = [shown]
+            v.counterexamples = [shown()]
         elif not outcome.excuses & self.rule.assumes:
             v.needs.add(outcome.excuses)
             self.beyond |= outcome.kind not in (ROUNDING, ZERO_SIGN) and REPAIRED not in outcome.excuses
+            another = len(v.undeclared) < 3 and not any(outcome.note in u for u in v.undeclared)
+            sign = outcome.kind == ZERO_SIGN and not self.signs and not _picks_a_zero(example.before)
+            if not (another or sign):
+                return
             remedies = " or ".join(f"assumes=[{e!r}]" for e in sorted(outcome.excuses) if e in ASSUMPTIONS)
             advice = f"if that is meant, declare {remedies}; if not, add a goal that rules it out"
-            text = f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown}"
-            if not any(outcome.note in u for u in v.undeclared) and len(v.undeclared) < 3:
+            text = f"  differs ({outcome.kind}: {outcome.note}); {advice}\n{shown()}"
+            if another:
                 v.undeclared.append(text)
-            if outcome.kind == ZERO_SIGN and not self.signs and not _picks_a_zero(example.before):
+            if sign:
                 self.signs = [text]
 
-    def _outcome(self, example: Example, given: dict[Any, Any], kinds: frozenset[str]) -> tuple[Outcome | None, str]:
+    def _outcome(self, example: Example, given: dict[Any, Any], kinds: frozenset[str]) -> tuple[Outcome | None, Shown]:
         given = {k: x for k, x in given.items() if k.op is INPUT}
         order = list(children_first([example.before]))
         try:
@@ -191,11 +197,12 @@ class _Trials:
                 lefts = evaluate(order, given)
                 values = dict(zip(order, lefts, strict=True))
                 if not all(_holds(f, t, given, values) for f, t in example.facts):
-                    return None, ""
+                    return None, str
         except Exception as err:  # ops may raise anything, user-made ones included
             if type(err) is GraphError:
-                return Outcome(WRONG, note="an op breaks its promise"), f"    {example.before!r:.300}\n      {err}"
-            return None, ""  # the left side itself fails on these values: the rule promises nothing
+                text = f"    {example.before!r:.300}\n      {err}"
+                return Outcome(WRONG, note="an op breaks its promise"), lambda: text
+            return None, str  # the left side itself fails on these values: the rule promises nothing
         outcome, shown = self._beside(lefts, evaluate, example, given, kinds)
         if outcome.kind != EXACT or not (has_such(order) or has_such(list(children_first([example.after])))):
             return outcome, shown
@@ -216,7 +223,7 @@ class _Trials:
         example: Example,
         given: dict[Any, Any],
         kinds: frozenset[str],
-    ) -> tuple[Outcome, str]:
+    ) -> tuple[Outcome, Shown]:
         """What the right side gives on a machine beside the values that the left side has there."""
         left = lefts[-1]
         change = partial(_moved, example.before, given, left)
@@ -225,7 +232,7 @@ class _Trials:
                 rights = machine(list(children_first([example.after])), given)
         except Exception as err:
             outcome = failing(f"the right side fails: {type(err).__name__}: {err}", lefts, kinds, change)
-            return outcome, self._shown(example, given, left, outcome.note)
+            return outcome, partial(self._shown, example, given, left, outcome.note)
         if _met_undefined(lefts[:-1]):
             kinds |= {"undefined on the way"}
         if "accurate" in self.rule.tags:  # forms that are better at some operands and worse at others
@@ -233,8 +240,8 @@ class _Trials:
         swallows = partial(_made_nan_by_nan, example.before, given, left)
         outcome = compare(left, rights[-1], [*lefts, *rights], kinds, change, swallows)
         if outcome.kind == EXACT:
-            return outcome, ""
-        return outcome, self._shown(example, given, left, rights[-1], outcome)
+            return outcome, str
+        return outcome, partial(self._shown, example, given, left, rights[-1], outcome)
 
     def _shown(
         self, example: Example, given: dict[Any, Any], left: np.ndarray, right: Any, outcome: Outcome | None = None
@@ -249,6 +256,7 @@ class _Trials:
 
 
 Machine = Callable[..., "list[Any]"]
+Shown = Callable[[], str]  # of an example, whose text few verdicts need
 
 
 def _holds(fact: TermFact, t: Any, given: dict[Any, Any], values: dict[Any, Any], machine: Machine = evaluate) -> bool:
