@@ -108,11 +108,19 @@ def smooth_norm(x: TensorVariable, axis: int, p: float, keepdims: bool = False) 
     """The p-norm along an axis, with the slope 0 where all is 0 and a root has none."""
     if p in (0, 1, np.inf):
         return vector_norm(x, axis, keepdims, p)
-    powers = ew.sqr(ew.abs_(x)) if p == 2 else ew.pow_(ew.abs_(x), p)
+    powers = ew.sqr(ew.abs_(x)) if p == 2 else _powers(ew.abs_(x), p)
     total = sum_over(powers, axis=axis, keepdims=keepdims, dtype=powers.type.dtype)
     one, none = np.ones((), total.type.np_dtype), ew.eq(total, 0)
     safe = ew.switch(none, one, total)
     return ew.switch(none, np.zeros_like(one), ew.sqrt(safe) if p == 2 else ew.pow_(safe, 1 / p))
+
+
+def _powers(size: TensorVariable, p: float) -> TensorVariable:
+    """size**p; below 1 with the slope 0 at 0, where it has none."""
+    if p > 1:
+        return ew.pow_(size, p)
+    one, none = np.ones((), size.type.np_dtype), ew.eq(size, 0)
+    return ew.switch(none, np.zeros_like(one), ew.pow_(ew.switch(none, one, size), p))
 
 
 @on_terms

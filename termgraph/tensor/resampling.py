@@ -17,10 +17,12 @@ from termgraph.tensor.lengths import as_lengths, length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.products import matmul
+from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import dimshuffle, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops import elementwise as ew
 
 CUBIC = -0.75  # the slope of the cubic pieces, as PyTorch and OpenCV have it
@@ -32,11 +34,20 @@ class Tap(NamedTuple):
     """The elements read for each place along one axis, and what they count for."""
 
     index: Any
-    weight: Any
+    weight: Any  # None: 1
+    inside: Any = None  # None: all are
+
+
+FAR = 2.0**31  # no image is as long: places beyond are as good as this one
 
 
 def of_floats(x: TensorVariable) -> TensorVariable:
     return x if x.type.kind in "fc" else cast(x, config.floatX)
+
+
+def wide(x: TensorVariable) -> TensorVariable:
+    """Floats of 16 bits as ones of 32: those hold neither the places of long images nor sums of weighted elements."""
+    return to_dtype(x, "float32") if x.type.dtype in HALVES else x
 
 
 def _images(name: str, input: TensorLike, ranks: tuple[int, ...]) -> TensorVariable:
@@ -104,20 +115,31 @@ def interpolate(
     sizes, ratios = _sizes(x, size, scale_factor)
     if mode == "area":
         return adaptive_average(x, sizes)
+    if MODES[mode] is None:
+        return _nearest(x, sizes, ratios, 1 if mode == "nearest-exact" else 0)
+    found = wide(x)
+    for axis, (n, m, up, down) in _steps(x, sizes, ratios):
+        if not _same_place(n, m):
+            taps = cubic_taps if mode == "bicubic" else linear_taps
+            found = _between(found, axis, arange(m), up, down, m, align_corners, taps)
+    return to_dtype(found, x.type.dtype)
+
+
+def _steps(x: TensorVariable, sizes: list, ratios: list) -> Any:
+    """Of each axis: its lengths before and after, and the ratio of these, which may have been asked for."""
     for axis, (m, ratio) in enumerate(zip(sizes, ratios, strict=True), 2):
         n = length(x, axis)
-        up, down = (ratio.numerator, ratio.denominator) if ratio else (m, n)
-        if _same_place(n, m):
-            continue
-        at = arange(m)
-        if mode == "nearest":
-            x = take(x, ew.minimum(at * down // up, n - 1), axis=axis)
-        elif mode == "nearest-exact":
-            x = take(x, ew.minimum((2 * at + 1) * down // (2 * up), n - 1), axis=axis)
-        else:
-            taps = cubic_taps if mode == "bicubic" else linear_taps
-            x = _between(x, axis, at, up, down, m, align_corners, taps)
-    return x
+        yield axis, (n, m, *((ratio.numerator, ratio.denominator) if ratio else (m, n)))
+
+
+def _nearest(x: TensorVariable, sizes: list, ratios: list, middle: int) -> TensorVariable:
+    """The element in which each new one begins, or has its middle."""
+    found = x
+    for axis, (n, m, up, down) in _steps(x, sizes, ratios):
+        if not _same_place(n, m):
+            at = (2 * arange(m) + 1) * down // (2 * up) if middle else arange(m) * down // up
+            found = take(found, ew.minimum(at, n - 1), axis=axis)
+    return found
 
 
 def _same_place(n: Any, m: Any) -> bool:
@@ -206,8 +228,8 @@ def grid_sample(
     """Images (batch, channels, rows, columns), or volumes, read at the places of a grid (batch, ..., 2 or 3).
 
     Places are (x, y), or (x, y, z), from -1 to 1 over the image: over its elements as squares, or as points with
-    `align_corners`. `mode` is 'bilinear', 'nearest' or, for images, 'bicubic'; outside the image are 'zeros', its
-    'border', or its 'reflection'. The gradient is by both the images and the grid.
+    `align_corners`; NaN is -1. `mode` is 'bilinear', 'nearest' or, for images, 'bicubic'; outside the image are
+    'zeros', its 'border', or its 'reflection'. The gradient is by both the images and the grid.
 
     >>> import termgraph.tensor as T
     >>> T.nnet.grid_sample([[[[0.0, 4.0]]]], [[[[0.0, 0.0], [0.5, 0.0]]]], align_corners=True).eval()
@@ -224,16 +246,19 @@ def grid_sample(
         raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or, for images, 'bicubic', got {mode!r}")
     if padding_mode not in PADDINGS:
         raise ValueError(f"grid_sample: padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}")
+    places = wide(grid)
     taps = [
-        _taps(grid[..., spatial - 1 - d], length(x, 2 + d), mode, padding_mode, align_corners) for d in range(spatial)
+        _taps(places[..., spatial - 1 - d], length(x, 2 + d), mode, padding_mode, align_corners) for d in range(spatial)
     ]
-    return _sum_of_corners(x, taps)
+    return to_dtype(_sum_of_corners(wide(x), taps), x.type.dtype)
 
 
 def _taps(place: Any, n: Any, mode: str, padding: str, align_corners: bool) -> list[Tap]:
-    """What each place of one axis reads, with indices inside the image; outside it zeros count for nothing."""
+    """What each place of one axis reads, with indices inside the image."""
     size = cast(as_tensor(n), place.dtype)
+    place = ew.switch(ew.isnan(place), np.asarray(-1, place.dtype), place)
     at = (place + 1) * ((size - 1) / 2) if align_corners else ((place + 1) * size - 1) / 2
+    at = ew.clip(at, -FAR, FAR)
     if mode == "nearest":
         found = [Tap(ew.round_(at), None)]
     else:
@@ -243,14 +268,12 @@ def _taps(place: Any, n: Any, mode: str, padding: str, align_corners: bool) -> l
 
 
 def _inside(tap: Tap, n: Any, padding: str, align_corners: bool) -> Tap:
-    index = cast(ew.clip(tap.index, -(2.0**31), 2.0**31), "int64")
+    index = cast(tap.index, "int64")
     kept = ew.clip(index, 0, n - 1)
     if padding == "reflection":
         kept = ew.clip(_reflected(index, n, align_corners), 0, n - 1)
     if padding == "zeros":
-        outside = ew.neq(index, kept)
-        weight = np.ones((), tap.index.dtype) if tap.weight is None else tap.weight
-        return Tap(kept, ew.switch(outside, np.zeros((), tap.index.dtype), weight))
+        return Tap(kept, tap.weight, ew.eq(index, kept))
     return Tap(kept, tap.weight)
 
 
@@ -268,14 +291,20 @@ def _sum_of_corners(x: TensorVariable, taps: list[list[Tap]]) -> TensorVariable:
     channel = dimshuffle(arange(length(x, 1)), "x", 0, *["x"] * places)
     beside = [0, "x", *range(1, places + 1)]  # an axis for channels
 
-    def corners(d: int, index: tuple, weight: Any) -> TensorVariable:
+    def corners(d: int, index: tuple, weight: Any, inside: Any) -> TensorVariable:
         if d == len(taps):
             found = x[(batch, channel, *index)]
+            if inside is not None:  # what is not read may be NaN
+                found = ew.switch(dimshuffle(inside, *beside), found, np.zeros((), x.type.np_dtype))
             return found if weight is None else found * cast(dimshuffle(weight, *beside), x.dtype)
         parts = []
         for tap in taps[d]:
-            both = tap.weight if weight is None else weight if tap.weight is None else weight * tap.weight
-            parts.append(corners(d + 1, (*index, dimshuffle(tap.index, *beside)), both))
+            both, kept = _and(weight, tap.weight, ew.mul), _and(inside, tap.inside, ew.logical_and)
+            parts.append(corners(d + 1, (*index, dimshuffle(tap.index, *beside)), both, kept))
         return sum(parts[1:], parts[0])
 
-    return corners(0, (), None)
+    return corners(0, (), None, None)
+
+
+def _and(x: Any, y: Any, op: Any) -> Any:
+    return y if x is None else x if y is None else op(x, y)

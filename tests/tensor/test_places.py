@@ -72,6 +72,47 @@ def test_a_grid_may_lie_anywhere():
     assert nnet.grid_sample(x, T.constant(grid), "nearest").eval()[0, 0, 0, :3].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_what_lies_outside_counts_for_nothing_whatever_is_at_the_edge(mode):
+    x = np.full((1, 1, 4, 4), np.nan)
+    grid = T.constant([[[[-9.0, -9.0], [np.inf, 0.0], [0.1, -np.inf], [1e300, 0.0]]]])
+    assert nnet.grid_sample(x, grid, mode).eval().tolist() == [[[[0, 0, 0, 0]]]]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_nothing_on_a_grid_but_numbers_is_the_edge(mode, align_corners, rng):
+    x, far = rng.normal(size=(1, 1, 3, 5)), np.array([[[[np.nan, 0.0], [-np.inf, 0.0], [np.inf, 0.0]]]])
+    near = np.clip(np.where(np.isnan(far), -1, far), -9, 9)
+    found, wanted = (nnet.grid_sample(x, T.constant(g), mode, "border", align_corners).eval() for g in (far, near))
+    np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_floats_of_16_bits_have_places_of_32(dtype, rng):
+    x = T.constant(rng.normal(size=(1, 1, 2, 20_000)).astype("float32")).astype(dtype)
+    wide, grid = x.astype("float32"), T.constant(rng.uniform(-1, 1, (1, 4, 5, 2)).astype("float32")).astype(dtype)
+    for f in (
+        lambda v, g: nnet.interpolate(v[:, :, 0], size=40_001, mode="linear"),
+        lambda v, g: nnet.interpolate(v[:, :, 0], size=70_000, mode="linear", align_corners=True),
+        lambda v, g: nnet.interpolate(v[..., :9], size=(5, 12), mode="bicubic"),
+        lambda v, g: nnet.grid_sample(v[..., :300], g, "bicubic"),
+        lambda v, g: nnet.adaptive_avg_pool1d(v[:, :, 0] * 0 + 2000, 19),
+    ):
+        found, wanted = f(x, grid), f(wide, grid.astype("float32")).astype(dtype)
+        assert found.dtype == dtype
+        found, wanted = (v.astype("float32").eval() for v in (found, wanted))
+        assert np.isfinite(wanted).all()
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("p", [0.25, 0.5, 1])
+def test_powers_below_1_have_the_slope_0_where_points_share_a_coordinate(p):
+    x = T.dmatrix("x")
+    slope = tg.function([x], tg.grad(nnet.cdist(x, x, p).sum(), x))([[0.0, 1.0], [0.0, 3.0]])
+    np.testing.assert_allclose(slope, [[0, -2], [0, 2]])
+
+
 def test_the_identity_reads_every_element(rng):
     x = rng.normal(size=(2, 1, 3, 4))
     same = nnet.affine_grid(np.tile(np.eye(2, 3), (2, 1, 1)), x.shape)
