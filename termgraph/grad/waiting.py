@@ -13,7 +13,8 @@ from typing import Any
 
 from termgraph.grad.checks import can_move
 from termgraph.tensor.variable import TensorVariable, Variable
-from termgraph.terms.op import CONST, INPUT
+from termgraph.terms.op import ARG, CONST, INPUT
+from termgraph.terms.ops.basic import nth
 from termgraph.terms.traverse import children_first, free_inputs
 from termgraph.terms.types import TensorType
 
@@ -120,9 +121,14 @@ def can_wait(cost: Variable, wrt: Sequence[Variable]) -> bool:
 
 
 def _sure(t: Any) -> bool:
+    op = t.op
+    if t.args and op.kind == "loop":  # as sure as one step
+        return all(map(_sure, children_first(op.params["body"])))
     if t.type.__class__ is not TensorType or t.type.kind == "c":
         return False
-    return t.op.family.name in SURE if t.args else t.op is CONST or (t.op is INPUT and t.bound is None)
+    if t.args:
+        return op.family.name in SURE or op.family is nth and t.args[0].op.kind == "loop"
+    return op is CONST or op is ARG or (op is INPUT and t.bound is None)
 
 
 # ---------------------------------------------------------------------- what a function is told

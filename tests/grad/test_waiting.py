@@ -233,6 +233,29 @@ def test_filters_of_shared_variables(rng):
         np.testing.assert_allclose(a, b, rtol=1e-4)
 
 
+@needs_c
+@pytest.mark.parametrize("stops", [False, True])
+def test_loops_are_as_sure_as_one_step(stops, rng):
+    first = rng.normal(size=(3, 3)) / 2
+
+    def make(of=T.tanh):
+        x, w, s = T.dmatrix("x"), tg.shared(first, "w"), T.dvector("s")
+
+        def step(row, state, w):
+            new = of(row + state @ w)
+            return (new, tg.until(new.sum() > 100.0)) if stops else new
+
+        states, _ = tg.scan(step, sequences=x, outputs_info=s, non_sequences=w)
+        cost = (states**2).mean() + states[-1].sum()
+        return [x, s], [cost, *tg.grad(cost, [w, s, x])]
+
+    f, outputs = compiled_twice(make, [rng.normal(size=(6, 3)), rng.normal(size=3)])
+    assert stops or (f.maker.work.warm and all(g.waits for g in outputs[1:]))
+    assert not make(T.arctan)[1][1].waits  # not known to be sure
+    with pytest.raises(TypeError, match="declared by undefined_grad"):
+        make(tg.undefined_grad)
+
+
 def test_where_graphs_have_to_be_made(rng):
     args = numbers(rng)
     x, w, v, cost = net()
