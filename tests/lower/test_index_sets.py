@@ -164,3 +164,17 @@ def test_choices_inside_choices_that_a_row_is_summed_over(rng):
     wanted = tg.function([x], outputs, mode=tg.Mode(linker="py"))(value)
     for found, want in zip(tg.function([x], outputs)(value), wanted):
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_added_to_windows_is_chosen_in_no_loop_over_whole_rows(rng):
+    """The gradient of a step on staggered grids: elements inside a window are added to four other windows."""
+    e, hx, hy = (
+        T.tensor(name, "float64", shape=s) for name, s in (("e", (64, 64)), ("hx", (64, 63)), ("hy", (63, 64)))
+    )
+    a, b = hx - 0.5 * (e[:, 1:] - e[:, :-1]), hy + 0.5 * (e[1:] - e[:-1])
+    curl = b[1:, 1:-1] - b[:-1, 1:-1] - a[1:-1, 1:] + a[1:-1, :-1]
+    cost = (T.pad(e[1:-1, 1:-1] + 0.5 * curl, 1) ** 3).sum() + (a**3).sum() + (b**3).sum()
+    values = [rng.normal(size=s) for s in ((64, 64), (64, 63), (63, 64))]
+    text = compiled([e, hx, hy], tg.grad(cost, [e, hx, hy]), *values)
+    loops = re.findall(r"i1 < 6[0-4]; i1.*?\n        }", text, re.DOTALL)
+    assert len(loops) >= 4 and not any(CHOICE.search(loop) for loop in loops if "i1 < 62;" in loop)

@@ -16,7 +16,7 @@ from termgraph.lower.push.expand import expand
 from termgraph.lower.push.kernel import scalars
 from termgraph.lower.schedule import streams as streams_module
 from termgraph.lower.schedule.streams import foreseen, streams
-from termgraph.lower.storage.policy import Storage
+from termgraph.lower.storage.policy import Storage, Store
 from termgraph.terms.term import Arg
 from termgraph.terms.traverse import substitute
 
@@ -228,3 +228,39 @@ def test_values_are_the_same():
         away = h - h.mean(axis=1, keepdims=True)
         h = h + away / np.sqrt((away * away).mean(axis=1, keepdims=True) + 1e-5) @ w
     np.testing.assert_allclose(f(*values)[0], (h * h).mean(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("length", [30, 200])
+def test_short_arrays_are_stored_where_chains_of_them_would_be_made_again(length):
+    """Columns that are made orthogonal to all before them: each sum computed all columns before its own once more."""
+    a, columns = T.tensor("a", dtype="float64", shape=(length, 9)), []
+    for k in range(9):
+        v = a[:, k]
+        for q in columns:
+            v = v - (q @ v) * q
+        columns.append(v / T.sqrt((v**2).sum()))
+    made = lowered([a], [T.stack(columns, axis=1)])
+    assert sum(bool(b.shape) for b in made.statements.temps) >= 8
+
+
+def test_a_few_elements_are_computed_again():
+    """Three elements cost less than a loop."""
+    x = T.tensor("x", dtype="float64", shape=(3, 5))
+    v = x[:, 0] + x[:, 1] + x[:, 2]
+    assert not lowered([x], [T.exp(v).sum(), T.tanh(v).sum(), (v * v).max()]).statements.temps
+
+
+def test_results_over_joins_inside_joins_are_made_anew_where_their_parts_are_stored():
+    """An interpolated grid, smoothed twice and padded: the result held what was computed before parts were stored."""
+    f = T.tensor("f", dtype="float64", shape=(9, 9))
+
+    def smooth(u):
+        near = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        return T.pad(u[1:-1, 1:-1] * 0.2 + 0.2 * near, 1)
+
+    c = smooth(smooth(smooth(f)))
+    rows = T.stack([c[:-1], 0.5 * (c[1:] + c[:-1])], axis=1).reshape((16, 9))
+    rows = T.concatenate([rows, c[-1:]], axis=0)
+    fine = T.stack([rows[:, :-1], 0.5 * (rows[:, 1:] + rows[:, :-1])], axis=2).reshape((17, 16))
+    made = lowered([f], [smooth(smooth(T.concatenate([fine, rows[:, -1:]], axis=1)))])
+    assert max(len(scalars([x.value])) for x in made.statements.stores if isinstance(x, Store)) < 60

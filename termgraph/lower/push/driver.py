@@ -128,6 +128,10 @@ class Push:
             self.memo[t] = known
         return found
 
+    def passed(self, t: AnyTerm) -> None:
+        """Note that a root was made of elements of t's operands, without one of t: it holds what they were, too."""
+        self.memo.setdefault(t, {})
+
     # ------------------------------------------------------------------ for rules
     def level(self, index: Index) -> int:
         """The first loop level below the ones an index uses."""

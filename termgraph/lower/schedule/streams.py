@@ -19,7 +19,8 @@ from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.terms.term import AnyTerm
 
-FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin
+FEW = 64  # elements: an array as small as that costs less to compute again than a loop costs to begin,
+MUCH = 256  # unless so many elements were read again for it
 SUMMED = 4  # elements: a sum of fewer costs less to compute again than to read
 MANY = 16  # arrays that are told apart below one value; more are as good as that many
 Users = dict[Any, frozenset[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
@@ -63,7 +64,7 @@ def foreseen(storage: Storage) -> list[Any]:
                 read = read | x if len(x) < MANY else x
         if any(u in light and loops[u] == loops[t] for u in storage.work.users.get(t, ())):
             arrays[t] = read  # that one would be stored
-        elif loops[t].bit_count() * (len(read) - 1) > len(read) + 1 and _is_large(shape):
+        elif _pays(shape, loops[t].bit_count(), len(read)):
             found[t] = None
     return list(found)
 
@@ -99,7 +100,7 @@ def streams(storage: Storage) -> list[Any]:
         else:
             free = known.free(s)
             loads = sum(free <= known.free(x) for x in reads[s])  # what is broadcast is small
-        if len(users[s]) * (loads - 1) > loads + 1:
+        if _pays(storage.lengths[t], len(users[s]), loads):
             found[t] = None
             reads[s] = frozenset((s,))
     return list(found)
@@ -137,25 +138,22 @@ def _loops(folds: list[Any], statements: list[Any]) -> Iterator[tuple[Any, Any, 
 
 
 def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
-    """Whether a scalar is an element of an elementwise result or of folds that has no storage and is not small."""
+    """Whether a scalar is an element of an elementwise result or of folds that has no storage."""
     found = storage.push.origin.get(s)
     if found is None or s.op.family is LOAD or not (s.op.kind == "elementwise" or s.op.family is FOLD):
         return False
     t = found[0]
     if t in storage.cuts or t in storage.targets or t in storage.given or t.op.kind not in ("elementwise", "reduce"):
         return False
-    folded = 1
-    if t.op.kind == "reduce":
-        folded = _folded(storage, t)
-        if s.op.family is not FOLD and folded < SUMMED:
-            return False
-    return _is_large(storage.lengths[t], folded)
+    if t.op.kind == "reduce" and s.op.family is not FOLD and _folded(storage, t) < SUMMED:
+        return False
+    return bool(storage.lengths[t])
 
 
-def _is_large(shape: Index, folded: int = 1) -> bool:
-    """Whether an array, each element made of so many, has more than a few elements."""
-    size = product(shape).const
-    return bool(shape) and (size is None or size * folded > FEW)
+def _pays(shape: Index, loops: int, loads: int) -> bool:
+    """Whether an array that so many loops would compute from so many others is stored: a loop more, but fewer loads."""
+    saved, size = loops * (loads - 1) - (loads + 1), product(shape).const
+    return saved > 0 and bool(shape) and (size is None or size > FEW or size * saved > MUCH)
 
 
 def _folded(storage: Storage, t: AnyTerm) -> int:

@@ -232,6 +232,7 @@ def _joined(s: Storage, t: AnyTerm, buf: Buf) -> None:
         part, place = todo.pop()
         if part.op.family.name == "join" and part not in s.push.bufs or part is t and t.op.family.name == "join":
             axis, start = part.op.params["axis"], ZERO
+            s.push.passed(part)
             for a in part.args:
                 todo.append((a, _shifted(place, axis, start)))
                 start = start + s.lengths[a][axis]

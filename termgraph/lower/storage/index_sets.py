@@ -46,8 +46,8 @@ def split(
     """What statements become: several, each, of one that chooses by index, or one that reads what these store.
 
     What others compute in the same loops is read from where it is stored then, if no other statement has `written`
-    there. A statement stays whole where others choose between the same elements in their loops, or what they are told
-    (`fixed`): they would be computed twice.
+    or added there. A statement stays whole where others choose between the same elements in their loops, or what they
+    are told (`fixed`): they would be computed twice.
     """
     boxes = {x: found for x in stores if x.splits and (found := boxes_of(s, x.value, x.vars))}
     if not boxes:
@@ -64,7 +64,7 @@ def split(
         apart = [y for y in others if (boxes.get(y), y.vars) != (boxes[x], x.vars)]
         load = {x.value: s.load(x.buf, x.offset)}
         left = operands_first([Moved(s, {}, load).term(y.value) for y in apart])
-        if not own.isdisjoint(left) or not own.isdisjoint(fixed) or (apart and written[x.buf] > 1):
+        if not own.isdisjoint(left) or not own.isdisjoint(fixed) or (apart and not _holds(x, written)):
             del boxes[x]
         elif apart:
             known |= load
@@ -75,6 +75,11 @@ def split(
         pieces = [Piece(s, x.vars, box) for box in found]
         out[x] = [x.moved(p.vars, p.index(x.offset), p.term(x.value)) for p in pieces]
     return out
+
+
+def _holds(x: Any, written: Mapping[Buf, int]) -> bool:
+    """Whether a statement leaves its value in memory, to be read by others."""
+    return x.mode == "set" and written[x.buf] == 1
 
 
 def _is_chosen(t: AnyTerm) -> bool:

@@ -53,8 +53,8 @@ class Store:
 
     @property
     def splits(self) -> bool:
-        """Whether its loops may be cut: they write each element once, in any order."""
-        return self.mode == "set" and not self.ordered and bool(self.vars)
+        """Whether its loops may be cut: their iterations write or add in any order."""
+        return self.mode in ("set", "add") and not self.ordered and bool(self.vars)
 
     def moved(self, vars: list[Var], offset: Poly, value: Any) -> Store:
         """The statement with other loops."""
@@ -408,6 +408,7 @@ class Storage:
         """What a reshaped array was, if the buffer holds it in the same order."""
         source = t
         while source.op.family is reshape and buf.strides is None and (source is t or source not in self.push.bufs):
+            self.push.passed(source)
             source = source.args[0]
         return source
 
