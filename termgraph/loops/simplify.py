@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.loops.loop_term import LoopView, change_loops
+from termgraph.loops.loop_term import LoopView, change_loops, loops_of
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.op import CONST
@@ -181,6 +181,8 @@ def _unrolled(t: AnyTerm, used: set[int]) -> Sequence[Any] | None:
     op = t.op
     if n is None or n < 1 or op.params["until"] or (n > 1 and n * count_nodes(op.params["body"]) > SHORT):
         return None
+    if n > 1 and loops_of(op.params["body"]):
+        return None  # a copy of each for every step, and these are not short
     view = LoopView(t)
     if n > 1 and any(x.type.shape[0] is None for x in view.xs.values()):
         return None  # a sequence may turn out to be too short: the loop says so best

@@ -197,3 +197,14 @@ def test_elementwise_results_are_made_after():
     assert ops_in(loop).count("dot") == 1 and not {"softmax", "exp"} & set(ops_in(loop))
     _, (loop,) = compiled([x, m, w], [y], XS, np.eye(3) + 0.1, 0.3)
     assert ops_in(loop).count("dot") == 1 and not {"softmax", "exp"} & set(ops_in(loop))
+
+
+def test_a_loop_around_loops_is_not_written_out():
+    """Each step would have a copy of the loop inside: its text, and the time to compile it."""
+    x, rows = T.dvector("x"), T.tensor("rows", dtype="float64", shape=(4, 3))
+
+    def outer(row, q):
+        return tg.scan(lambda v: T.tanh(v) + row, outputs_info=q, n_steps=30)[0][-1]
+
+    f = tg.function([x, rows], tg.scan(outer, sequences=rows, outputs_info=x)[0][-1])
+    assert len(loops_of(f.maker.work.roots)) == 1
