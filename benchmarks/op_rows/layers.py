@@ -104,7 +104,9 @@ net("pixel_unshuffle", "x:f[b,c,n,n]", "T.nnet.pixel_unshuffle(x, 2)", torch="F.
 for mode, remark in (("bilinear", ""), ("nearest", " (nearest)"), ("bicubic", " (bicubic)")):
     net(f"interpolate{remark}", "x:f[b,c,n,n]", f"T.nnet.interpolate(x, scale_factor=2, mode='{mode}')",
         torch=f"F.interpolate(x, scale_factor=2, mode='{mode}')", **I)  # fmt: skip
-net("adaptive_avg_pool2d adaptive_max_pool2d", "x:f[b,c,n,n]", "T.NAME(x, 4)", torch="F.PLAIN(x, 4)", **I)
+for spatial in (1, 2, 3):
+    net(f"adaptive_avg_pool{spatial}d adaptive_max_pool{spatial}d", f"x:f[b,c{',n' * spatial}]", "T.NAME(x, 4)",
+        torch="F.PLAIN(x, 4)", **I)  # fmt: skip
 net(
     "adaptive_avg_pool2d (uneven)",
     "x:f[b,c,n,n]",
