@@ -32,6 +32,16 @@ def summed_from_the_end(g, axis):
 
 
 @formula
+def summed_at_records(y, g, axis):
+    """The pullback of the largest (or least) so far: each element goes where that value stood first."""
+    grid = [T.arange(y.shape[d]).dimshuffle(*[0 if k == d else "x" for k in range(y.ndim)]) for d in range(y.ndim)]
+    before = T.take(y, T.maximum(T.arange(y.shape[axis]) - 1, 0), axis)
+    same = T.bitwise_or(T.eq(y, before), T.isnan(before))
+    grid[axis] = T.cummax(T.switch(same, 0, grid[axis]), axis)
+    return T.inc_subtensor(T.zeros_like(g)[tuple(grid)], g)
+
+
+@formula
 def running_factors(x, g, axis):
     """The pullback of running products; elements may be 0: of two or more zeros, all but one count as constants."""
     is_zero = T.eq(x, 0)

@@ -1,7 +1,8 @@
 """Bessel functions of order two in derivatives: by those of orders 0 and 1, which C computes without SciPy."""
 
 from termgraph.rules import Float, rule, ruleset
-from termgraph.terms.ops.elementwise import abs_, i0, i1, isinf, iv, j0, j1, jv, le, switch
+from termgraph.terms.ops.elementwise import abs_, i0, i1, isinf, j0, j1, le, switch
+from termgraph.terms.ops.special import iv, jv
 
 
 @ruleset("specialize")

@@ -28,7 +28,6 @@ from termgraph.terms.ops.elementwise import (
     arccos,
     arccosh,
     arctan2,
-    betainc,
     cast,
     cbrt,
     ceil,
@@ -69,10 +68,8 @@ from termgraph.terms.ops.elementwise import (
     i1,
     imag,
     isnan,
-    iv,
     j0,
     j1,
-    jv,
     ldexp,
     le,
     log,
@@ -106,6 +103,7 @@ from termgraph.terms.ops.elementwise import (
     xlog1py,
     xlogy,
 )  # fmt: skip
+from termgraph.terms.ops.special import betainc, iv, jv
 
 LN2, LN10 = ln(2), ln(10)
 

@@ -1,18 +1,26 @@
 """Derivatives of reductions, running sums and products, and the softmax family.
 
-Ties: every element equal to the maximum (or minimum) gets an equal share. Products and running products with zeros have
-exact first and second derivatives.
+Ties: every element equal to the maximum (or minimum) gets an equal share; of a running one the first gets all. Products
+and running products with zeros have exact first and second derivatives.
 """
 
 from __future__ import annotations
 
-from termgraph.rulelib._formulas_grad_reduce import factors_without, hits, running_factors, summed_from_the_end
+from termgraph.rulelib._formulas_grad_reduce import (
+    factors_without,
+    hits,
+    running_factors,
+    summed_at_records,
+    summed_from_the_end,
+)  # fmt: skip
 from termgraph.rules import head, param, rule, ruleset
 from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback
 from termgraph.terms.ops.elementwise import exp
 from termgraph.terms.ops.reduce import (
+    cummax,
+    cummin,
     cumprod,
     cumsum,
     log_softmax,
@@ -28,7 +36,8 @@ from termgraph.terms.ops.reduce import (
 
 
 @ruleset("grad")
-def grad_reduce(x, g, a: param, b: param, m: head[max_, min_, max_or_lowest, min_or_highest]):
+def grad_reduce(x, g, a: param, b: param, m: head[max_, min_, max_or_lowest, min_or_highest],
+                r: head[cummax, cummin]):
     yield rule("sum",         pullback(sum_(x, axis=a, dtype=b), g),     (dimshuffle(g, order=kept(x, a)),))
     yield rule("prod",        pullback(prod(x, axis=a, dtype=b), g),
                               (dimshuffle(g, order=kept(x, a)) * factors_without(x, a),))
@@ -38,6 +47,7 @@ def grad_reduce(x, g, a: param, b: param, m: head[max_, min_, max_or_lowest, min
                                   * hits(x, m(x, axis=a), kept(x, a)),))
     yield rule("cumsum",      pullback(cumsum(x, axis=a), g),            (summed_from_the_end(g, a),))
     yield rule("cumprod",     pullback(cumprod(x, axis=a), g),           (running_factors(x, g, a),))
+    yield rule("records",     pullback(r(x, axis=a), g),                 (summed_at_records(r(x, axis=a), g, a),))
     yield rule("logsumexp",   pullback(logsumexp(x, axis=a), g),
                               (dimshuffle(g, order=kept(x, a))
                                   * exp(x - dimshuffle(logsumexp(x, axis=a), order=kept(x, a))),))

@@ -30,7 +30,21 @@ from termgraph.rules.parts import lengths, merged
 from termgraph.rules.shape_facts import along_one, increasing, reduces, single
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, logical_not, mul, neq, sqr, switch
-from termgraph.terms.ops.reduce import all_, any_, argmax, argmin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_
+from termgraph.terms.ops.reduce import (
+    all_,
+    any_,
+    argmax,
+    argmin,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    logsumexp,
+    max_,
+    min_,
+    prod,
+    sum_,
+)  # fmt: skip
 from termgraph.terms.ops.shaping import alloc, join
 from termgraph.terms.ops.sorting import argsort, sort
 
@@ -44,7 +58,8 @@ def reductions(x, y, z, n, w: Float, v: Uniform & Float & Scalar, j: Uniform, p:
                xs: seg, ns: seg, a: param, b: param, d: param, o: param,
                r: head[sum_, prod, max_, min_, any_, all_, logsumexp],
                e: head[max_, min_], l: head[any_, all_], t: head[argmax, argmin],
-               s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, sort], h: head[sum_, prod]):
+               s: head[sum_], q: head[max_, min_, any_, all_], g: head[cumsum, cumprod, cummax, cummin, sort],
+               h: head[sum_, prod]):
     # nothing to reduce
     yield rule("fold_nothing",   h(x, axis=(), dtype=d),                         cast(x, dtype=d),
                                  assumes=["signed_zero"], tags=AGAIN)

@@ -154,7 +154,7 @@ def _show_in_notebooks(*classes: _Any) -> None:
 _show_in_notebooks(Variable, Apply, Function, FunctionGraph, _Term)
 Variable._repr_latex_ = _Term._repr_latex_ = _notebook("latex")  # type: ignore[attr-defined]
 del _grad, grad
-_ABOVE.update({name: _functools.partial(__getattr__, name) for name in ("grad", "jacobian")})
+_ABOVE.update({name: _functools.partial(__getattr__, name) for name in ("grad", "hessian", "jacobian")})
 _ABOVE.update({name: _functools.partial(_mapping, name) for name in ("apply_along_axis", "vectorize")})
 _running.ABOVE["loop"] = lambda: __getattr__("loop")
 _rulelib.COMPANIONS.append("termgraph.loops.passes")

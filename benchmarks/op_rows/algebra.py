@@ -91,6 +91,49 @@ op("linalg.det", "x:w[n,n]", grad=True, **L)
 op("linalg.det (batch)", "x:w[b,n,n]", "T.linalg.det(x)", family="batch", grad=True)
 op("linalg.slogdet", "x:w[n,n]", "list(T.linalg.slogdet(x))", grad=True, **L)
 op("linalg.pinv", "x:w[n,m]", **L)
+SCIPYS = {"family": "square", "torch": None, "dtypes": ("float64",)}
+op(
+    "linalg.lu",
+    "x:w[n,n]",
+    "T.linalg.lu(x)[1]",
+    numpy="scipy.linalg.lu(x)[1]",
+    jax="jax.scipy.linalg.lu(x)[1]",
+    **SCIPYS,
+)
+op("linalg.lu_factor", "x:w[n,n]", "T.linalg.lu_factor(x)[0]", numpy="scipy.linalg.lu_factor(x)[0]",
+   jax="jax.scipy.linalg.lu_factor(x)[0]", grad=True, **SCIPYS)  # fmt: skip
+op("linalg.lu_solve", "x:w[n,n] y:f[n,m]", "T.linalg.lu_solve(T.linalg.lu_factor(x), y)",
+   numpy="scipy.linalg.lu_solve(scipy.linalg.lu_factor(x), y)",
+   jax="jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(x), y)", **SCIPYS)  # fmt: skip
+op("linalg.pivot_to_permutation", "x:w[n,n]", "T.linalg.pivot_to_permutation(T.linalg.lu_factor(x)[1])",
+   numpy="scipy.linalg.lu(x, p_indices=True)[0]", jax=None, **SCIPYS)  # fmt: skip
+op(
+    "linalg.polar",
+    "x:w[n,n]",
+    "T.linalg.polar(x)[0]",
+    numpy="scipy.linalg.polar(x)[0]",
+    jax="jax.scipy.linalg.polar(x)[0]",
+    **SCIPYS,
+)
+op(
+    "linalg.schur",
+    "x:h[n,n]",
+    "T.linalg.schur(T.tril(x))[0]",
+    numpy="scipy.linalg.schur(np.tril(x))[0]",
+    jax=None,
+    unchecked=True,
+    **SCIPYS,
+)
+op("linalg.solve_sylvester", "x:h[n,n] y:h[n,n]", "T.linalg.solve_sylvester(x, x, y)",
+   numpy="scipy.linalg.solve_sylvester(x, x, y)", jax=None, grad=True, **SCIPYS)  # fmt: skip
+op("linalg.solve_continuous_lyapunov", "x:h[n,n] y:h[n,n]", "T.linalg.solve_continuous_lyapunov(x, y)",
+   numpy="scipy.linalg.solve_continuous_lyapunov(x, y)", jax=None, **SCIPYS)  # fmt: skip
+op("linalg.solve_discrete_lyapunov", "x:h[n,n] y:h[n,n]", "T.linalg.solve_discrete_lyapunov(x, y)",
+   numpy="scipy.linalg.solve_discrete_lyapunov(x, y)", jax=None, **SCIPYS)  # fmt: skip
+op("linalg.matrix_dot", "x:w[n,n]", "T.linalg.matrix_dot(x, x, x)", numpy="x @ x @ x", jax="x @ x @ x", **SCIPYS)
+for name in ("toeplitz", "hankel", "circulant", "companion"):
+    op(f"linalg.{name}", "x:o[n]", f"T.linalg.{name}(x)", numpy=f"scipy.linalg.{name}(x)",
+       jax="jax.scipy.linalg.toeplitz(x)" if name == "toeplitz" else None, grad=True, **SCIPYS)  # fmt: skip
 op("linalg.cholesky", "x:h[n,n]", grad=True, **L)
 op("linalg.cholesky (batch)", "x:h[b,n,n]", "T.linalg.cholesky(x)", family="batch", grad=True)
 op(

@@ -23,7 +23,7 @@ op("logical_not", "x:b[n,m]")
 op("invert", "x:i[n,m]<100", dtypes=INT, torch="torch.bitwise_not(x)")
 op("erfc erfcx gamma gammaln digamma", "x:p[n,m]", family="costly", grad=True)
 op("erfcinv", "x:q[n,m]", family="costly", torch=None)
-op("j0 j1 i0 i1", "x:p[n,m]", family="costly", grad=True)
+op("j0 j1 i0 i1 i0e i1e", "x:p[n,m]", family="costly", grad=True)
 op("log1mexp", "x:p[n,m]", "T.log1mexp(-x)", numpy="np.log(-np.expm1(-x))", jax="jnp.log1p(-jnp.exp(-x))",
    torch="torch.log1p(-torch.exp(-x))", grad=True)  # fmt: skip
 op("gammainc gammaincc", "x:p[n,m] y:p[n,m]", family="costly")
@@ -103,9 +103,16 @@ op("argmax (all)", text="T.argmax(x)")
 op("max_and_argmax", text="T.max_and_argmax(x, axis=1)", numpy="[x.max(axis=1), x.argmax(axis=1)]",
    jax="[x.max(axis=1), x.argmax(axis=1)]", torch="list(torch.max(x, 1))")  # fmt: skip
 op("cumsum cumprod", text="T.NAME(x, axis=1)", grad=True)
+for name, ufunc in (("cummax", "maximum"), ("cummin", "minimum")):
+    op(name, text=f"T.{name}(x, axis=1)", numpy=f"np.{ufunc}.accumulate(x, axis=1)", jax=f"jax.lax.{name}(x, axis=1)",
+       torch=f"torch.{name}(x, 1)[0]", grad=True)  # fmt: skip
+op("cummax (columns)", text="T.cummax(x, axis=0)", numpy="np.maximum.accumulate(x, axis=0)",
+   jax="jax.lax.cummax(x, axis=0)", torch="torch.cummax(x, 0)[0]", grad=True)  # fmt: skip
 op("cumsum (columns)", text="T.cumsum(x, axis=0)", grad=True)
 op("logcumsumexp", text="T.logcumsumexp(x, axis=1)", numpy="np.logaddexp.accumulate(x, axis=1)",
    jax="jax.lax.cumlogsumexp(x, axis=1)", torch="torch.logcumsumexp(x, 1)", grad=True)  # fmt: skip
+op("associative_scan", text="T.associative_scan(T.maximum, x)", numpy="np.maximum.accumulate(x, axis=0)",
+   jax="jax.lax.associative_scan(jnp.maximum, x)", torch="torch.cummax(x, 0)[0]", grad=True)  # fmt: skip
 op("cov", "x:f[k,n]", numpy="np.cov(x, dtype=x.dtype)", grad=True)
 op("logsumexp", text="T.logsumexp(x, axis=1)", grad=True)
 op("softmax log_softmax", text="T.NAME(x, axis=1)", grad=True)

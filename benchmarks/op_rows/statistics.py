@@ -77,6 +77,42 @@ op(
     jax="jax.scipy.special.betainc(x, y, z)",
     **F64,
 )
+SCIPYS = {"family": "costly", "torch": None, **F64}
+op("ive kv kve zeta expn", "y:p[n,m]", "T.NAME(2.0, y)", numpy="scipy.special.NAME(2.0, y)", jax=None, **SCIPYS)
+op("kn", "y:p[n,m]", "T.kn(2, y)", jax=None, **SCIPYS)
+op("gammaincinv gammainccinv", "y:q[n,m]", "T.NAME(2.5, y)", numpy="scipy.special.NAME(2.5, y)", jax=None, **SCIPYS)
+op(
+    "betaincinv",
+    "y:q[n,m]",
+    "T.betaincinv(2.5, 1.5, y)",
+    numpy="scipy.special.betaincinv(2.5, 1.5, y)",
+    jax=None,
+    **SCIPYS,
+)
+op("hyp2f1", "y:q[n,m]", "T.hyp2f1(1.5, 2.0, 2.5, y)", numpy="scipy.special.hyp2f1(1.5, 2.0, 2.5, y)",
+   jax="jax.scipy.special.hyp2f1(1.5, 2.0, 2.5, y)", **SCIPYS)  # fmt: skip
+op("factorial loggamma", "x:p[n,m]", numpy="scipy.special.NAME(x)", jax=None, grad=True, **SCIPYS)
+op("tri_gamma", "x:p[n,m]", numpy="scipy.special.polygamma(1, x)", jax="jax.scipy.special.polygamma(1, x)", **SCIPYS)
+op("sici", "x:p[n,m]", numpy="list(scipy.special.sici(x))", jax="list(jax.scipy.special.sici(x))", grad=True, **SCIPYS)
+op(
+    "boxcox boxcox1p comb",
+    "x:p[n,m] y:q[n,m]",
+    "T.NAME(x, y)",
+    numpy="scipy.special.NAME(x, y)",
+    jax=None,
+    grad=True,
+    **SCIPYS,
+)
+op(
+    "chi2sf",
+    "x:p[n,m] y:p[n,m]",
+    numpy="scipy.special.chdtrc(y, x)",
+    jax="jax.scipy.special.gammaincc(y / 2, x / 2)",
+    **SCIPYS,
+)
+op("gammal gammau", "x:p[n,m] y:p[n,m]", jax=None, numpy=None, **SCIPYS)
+op("inverse_permutation", "x:i[n]<n", "T.inverse_permutation(T.argsort(x))", numpy="np.argsort(np.argsort(x))",
+   jax="jnp.argsort(jnp.argsort(x))", torch="torch.argsort(torch.argsort(x))", family="vector", dtypes=("int64",), unchecked=True)  # fmt: skip
 op("betaln", "x:p[n,m] y:p[n,m]", "T.betaln(x, y)", torch=None, grad=True, **F64)
 op("logit", "x:q[n,m]", grad=True)
 for name in ("ndtr", "log_ndtr", "ndtri", "entr"):

@@ -39,7 +39,9 @@ ARITHMETIC: dict[str, Callable] = {
     "TriGamma": lambda x: T.polygamma(T.constant(np.int64(1)), x),
     "XlogX": lambda x: T.xlogy(x, x), "XlogY0": T.xlogy,
     "GammaInc": T.gammainc, "GammaIncC": T.gammaincc, "BetaInc": T.betainc,
-    "GammaL": lambda k, x: T.gammainc(k, x) * T.gamma(k), "GammaU": lambda k, x: T.gammaincc(k, x) * T.gamma(k),
+    "GammaL": T.gammal, "GammaU": T.gammau,
+    "GammaIncInv": T.gammaincinv, "GammaIncCInv": T.gammainccinv, "BetaIncInv": T.betaincinv, "Hyp2F1": T.hyp2f1,
+    "Owens_t": T.owens_t, "Ive": T.ive, "Kve": T.kve,
     "J0": T.j0, "J1": T.j1, "Jv": T.jv, "I0": T.i0, "I1": T.i1,
     "Iv": T.iv, "MulWithoutZeros": lambda x, y: T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y)),
 }  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.pytensor.conversion import CONVERTERS, Conversion, cast, converts, out_type, row_of, unread
@@ -79,6 +81,23 @@ def _solve(c: Conversion, node: Apply, a: TensorVariable, b: TensorVariable) -> 
     return _columns(node, op, b, lambda b: L.solve(a, b, on_error="nan"))
 
 
+@converts("LUFactor")
+def _lu_factor(c: Conversion, node: Apply, a: TensorVariable) -> Any:
+    packed, pivots = L.lu_factor(a)
+    singular = T.any(T.eq(L.diagonal(packed), 0), axis=-1)
+    nan = T.constant(np.asarray(np.nan, packed.type.dtype))
+    return [T.switch(T.shape_padright(singular, 2), nan, packed), cast(pivots, "int32")]
+
+
+@converts("LU", reads="permute_l p_indices")
+def _lu(c: Conversion, node: Apply, a: TensorVariable) -> Any:
+    *order, low, upper = L.lu(a, _core(node).permute_l, _core(node).p_indices)
+    return [*[cast(T.real(p), node.outputs[0].type.dtype) for p in order], low, upper]
+
+
+converts("PivotToPermutations", reads="inverse")(
+    lambda c, node, p: L.pivot_to_permutation(p, inverse=_core(node).inverse)
+)
 converts("MatrixInverse")(lambda c, node, a: L.inv(a))
 converts("MatrixPinv", reads="hermitian")(lambda c, node, a: L.pinv(a, hermitian=_core(node).hermitian))
 converts("Det")(lambda c, node, a: L.det(a))
@@ -130,7 +149,7 @@ def _core(node: Apply) -> Any:
 # Those that take leading dimensions as they are; everything else is repeated by vmap.
 BATCHED = frozenset(
     ("Cholesky", "SolveTriangular", "CholeskySolve", "Solve", "MatrixInverse", "MatrixPinv", "Det", "SLogDet", "Eigh",
-     "Eigvalsh", "Eig", "SVD", "Expm")
+     "Eigvalsh", "Eig", "SVD", "Expm", "LU", "LUFactor", "PivotToPermutations")
 )  # fmt: skip
 
 

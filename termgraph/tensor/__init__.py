@@ -27,7 +27,7 @@ _MODULES = (
     "reductions", "shaping", "creation", "joining", "indexing", "sharedvar", "updates", "graph", "userop", "checks",
     "testvalues", "random", "selecting", "sorting", "products", "padding", "convolution", "einstein", "placing",
     "grids", "joined", "arranging", "array_api", "nans", "quantiles", "histograms", "statistics", "sets", "polynomials",
-    "windows", "inserting", "comparing", "running",
+    "windows", "inserting", "comparing", "running", "special",
 )  # fmt: skip
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from termgraph.grad.api import grad as grad
+from termgraph.grad.products import hessian as hessian
 from termgraph.grad.products import jacobian as jacobian
 from termgraph.loops.mapping import apply_along_axis as apply_along_axis
 from termgraph.loops.mapping import vectorize as vectorize
@@ -219,12 +220,16 @@ from termgraph.tensor.reductions import softmax as softmax
 from termgraph.tensor.reductions import std as std
 from termgraph.tensor.reductions import sum as sum
 from termgraph.tensor.reductions import var as var
+from termgraph.tensor.running import associative_scan as associative_scan
+from termgraph.tensor.running import cummax as cummax
+from termgraph.tensor.running import cummin as cummin
 from termgraph.tensor.running import logcumsumexp as logcumsumexp
 from termgraph.tensor.selecting import argwhere as argwhere
 from termgraph.tensor.selecting import choose as choose
 from termgraph.tensor.selecting import compress as compress
 from termgraph.tensor.selecting import extract as extract
 from termgraph.tensor.selecting import flatnonzero as flatnonzero
+from termgraph.tensor.selecting import inverse_permutation as inverse_permutation
 from termgraph.tensor.selecting import nonzero as nonzero
 from termgraph.tensor.selecting import nonzero_values as nonzero_values
 from termgraph.tensor.selecting import piecewise as piecewise
@@ -292,6 +297,17 @@ from termgraph.tensor.sorting import unique_all as unique_all
 from termgraph.tensor.sorting import unique_counts as unique_counts
 from termgraph.tensor.sorting import unique_inverse as unique_inverse
 from termgraph.tensor.sorting import unique_values as unique_values
+from termgraph.tensor.special import boxcox as boxcox
+from termgraph.tensor.special import boxcox1p as boxcox1p
+from termgraph.tensor.special import chi2sf as chi2sf
+from termgraph.tensor.special import comb as comb
+from termgraph.tensor.special import factorial as factorial
+from termgraph.tensor.special import gammal as gammal
+from termgraph.tensor.special import gammau as gammau
+from termgraph.tensor.special import kn as kn
+from termgraph.tensor.special import loggamma as loggamma
+from termgraph.tensor.special import sici as sici
+from termgraph.tensor.special import tri_gamma as tri_gamma
 from termgraph.tensor.statistics import average as average
 from termgraph.tensor.statistics import corrcoef as corrcoef
 from termgraph.tensor.statistics import gradient as gradient
@@ -361,8 +377,11 @@ atan2: _Binary
 atanh: _Unary
 bcol: _MakesInput
 bcols: _MakesSeveral
+beta: _Binary
 betainc: _Ternary
+betaincinv: _Ternary
 bfloat16: str
+binom: _Binary
 bitwise_and: _Nary
 bitwise_count: _Unary
 bitwise_invert: _Unary
@@ -407,6 +426,7 @@ conjugate: _Unary
 copysign: _Binary
 cos: _Unary
 cosh: _Unary
+cosint: _Unary
 crow: _MakesInput
 crows: _MakesSeveral
 cscalar: _MakesInput
@@ -423,6 +443,7 @@ ctensor7: _MakesInput
 ctensor7s: _MakesSeveral
 cvector: _MakesInput
 cvectors: _MakesSeveral
+dawsn: _Unary
 dcol: _MakesInput
 dcols: _MakesSeveral
 deg2rad: _Unary
@@ -457,9 +478,12 @@ erfcx: _Unary
 erfinv: _Unary
 euler_gamma: float
 exp: _Unary
+exp1: _Unary
 exp2: _Unary
+expi: _Unary
 expit: _Unary
 expm1: _Unary
+expn: _Binary
 fcol: _MakesInput
 fcols: _MakesSeveral
 fix: _Unary
@@ -496,6 +520,8 @@ fvectors: _MakesSeveral
 gamma: _Unary
 gammainc: _Binary
 gammaincc: _Binary
+gammainccinv: _Binary
+gammaincinv: _Binary
 gammaln: _Unary
 gcd: _Binary
 ge: _Binary
@@ -503,9 +529,12 @@ greater: _Binary
 greater_equal: _Binary
 gt: _Binary
 heaviside: _Binary
+hyp2f1: _Nary
 hypot: _Binary
 i0: _Unary
+i0e: _Unary
 i1: _Unary
+i1e: _Unary
 icol: _MakesInput
 icols: _MakesSeveral
 imag: _Unary
@@ -536,11 +565,14 @@ itensor6s: _MakesSeveral
 itensor7: _MakesInput
 itensor7s: _MakesSeveral
 iv: _Binary
+ive: _Binary
 ivector: _MakesInput
 ivectors: _MakesSeveral
 j0: _Unary
 j1: _Unary
 jv: _Binary
+kv: _Binary
+kve: _Binary
 lcm: _Binary
 lcol: _MakesInput
 lcols: _MakesSeveral
@@ -555,6 +587,7 @@ log: _Unary
 log10: _Unary
 log1mexp: _Unary
 log1p: _Unary
+log1pexp: _Unary
 log2: _Unary
 logaddexp: _Binary
 logaddexp2: _Binary
@@ -596,7 +629,9 @@ nextafter: _Binary
 not_equal: _Binary
 ogrid: _Grid
 or_: _Nary
+owens_t: _Binary
 pi: float
+poch: _Binary
 polygamma: _Binary
 pow: _Binary
 power: _Binary
@@ -619,7 +654,9 @@ sign: _Unary
 signbit: _Unary
 sin: _Unary
 sinh: _Unary
+sinint: _Unary
 softplus: _Unary
+spence: _Unary
 sqr: _Unary
 sqrt: _Unary
 square: _Unary
@@ -672,6 +709,7 @@ xlogy: _Binary
 xor: _Nary
 zcol: _MakesInput
 zcols: _MakesSeveral
+zeta: _Binary
 zmatrices: _MakesSeveral
 zmatrix: _MakesInput
 zrow: _MakesInput

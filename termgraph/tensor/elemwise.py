@@ -15,6 +15,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops import special  # noqa: F401  rows of the same table
 from termgraph.terms.types import dtype_name
 
 if TYPE_CHECKING:

@@ -13,6 +13,21 @@ import numpy as np
 from termgraph.tensor.creation import diagonal as _diagonal
 from termgraph.tensor.creation import eye, zeros
 from termgraph.tensor.elemwise import cast
+from termgraph.tensor.factors import (
+    circulant,
+    companion,
+    hankel,
+    lu,
+    lu_factor,
+    lu_solve,
+    pivot_to_permutation,
+    polar,
+    schur,
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+    toeplitz,
+)
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
@@ -329,6 +344,17 @@ def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
     return _in_order(items, sizes)
 
 
+@on_terms
+def matrix_dot(*arrays: TensorLike) -> TensorVariable:
+    """The product of matrices that are given one by one: `multi_dot`, also of one.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.matrix_dot([[1, 2]], [[3], [4]], [[5]]).eval()
+    array([[55]])
+    """
+    return multi_dot(arrays) if len(arrays) != 1 else as_tensor(arrays[0])
+
+
 def _or_guess(n: int | None) -> int:
     return UNKNOWN if n is None else n
 
@@ -425,11 +451,13 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
 
 matrix_inverse = inv
 __all__ = [
-    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig",
-    "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq", "matmul", "matrix_inverse", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
-    "vector_norm",
+    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "cond", "cross",
+    "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "hankel", "inv", "kron", "lstsq", "lu",
+    "lu_factor", "lu_solve", "matmul", "matrix_dot", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "pivot_to_permutation", "polar", "qr", "schur",
+    "slogdet", "solve", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
+    "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz", "trace",
+    "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -113,6 +113,20 @@ def put_along_axis(arr: TensorLike, indices: TensorLike, values: TensorLike, axi
     return changed.reshape([length(arr, d) for d in range(arr.ndim)]) if axis is None else changed
 
 
+@on_terms
+def inverse_permutation(perm: TensorLike) -> TensorVariable:
+    """Where each of 0, 1, 2, ... stands in a permutation of them, along the last axis: `x[perm][inverse]` is x.
+
+    >>> import termgraph.tensor as T
+    >>> T.inverse_permutation([2, 0, 1]).eval()
+    array([1, 2, 0])
+    """
+    perm = _indices(perm, "perm")
+    if perm.ndim == 0:
+        raise ShapeError("inverse_permutation: perm must have a dimension, got a number")
+    return put_along_axis(zeros_like(perm), perm, _grid(perm, perm.ndim - 1), -1)
+
+
 # ---------------------------------------------------------------------- by condition
 def _truth(a: TensorLike) -> TensorVariable:
     """Where an array is not zero: of numbers NumPy's search takes ten times as long as of truth values."""
@@ -284,6 +298,6 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
 
 
 __all__ = [
-    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "piecewise",
-    "put_along_axis", "select", "take", "take_along_axis", "where",
+    "argwhere", "choose", "compress", "extract", "flatnonzero", "inverse_permutation", "nonzero", "nonzero_values",
+    "piecewise", "put_along_axis", "select", "take", "take_along_axis", "where",
 ]  # fmt: skip

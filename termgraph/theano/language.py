@@ -303,26 +303,6 @@ def round_half_away_from_zero(a: TensorLike) -> Any:
     return T.sgn(a) * T.floor(T.abs_(a) + 0.5)
 
 
-def tri_gamma(x: Operand) -> Any:
-    """The second derivative of gammaln."""
-    return T.polygamma(1, x)
-
-
-def chi2sf(x: TensorLike, k: TensorLike) -> Any:
-    """The probability that a chi-squared variable of k degrees of freedom is above x."""
-    return T.gammaincc(T.as_tensor(k) / 2.0, T.as_tensor(x) / 2.0)
-
-
-def gammau(k: Operand, x: Operand) -> Any:
-    """The upper incomplete gamma function, not divided by gamma(k)."""
-    return T.gammaincc(k, x) * T.gamma(k)
-
-
-def gammal(k: Operand, x: Operand) -> Any:
-    """The lower incomplete gamma function, not divided by gamma(k)."""
-    return T.gammainc(k, x) * T.gamma(k)
-
-
 def xlogx(x: TensorLike) -> Any:
     """x * log(x), and 0 at 0."""
     x = T.as_tensor(x)
@@ -382,11 +362,6 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: Operand = 0) -> 
     order = T.switch(T.neq(inverse, 0), T.argsort(y, axis=-1), T.cast(y, "int64"))
     lengths = [x.shape[d] for d in range(x.ndim)]
     return T.take_along_axis(x, T.broadcast_to(order, lengths) if order.ndim < x.ndim else order, -1)
-
-
-def inverse_permutation(perm: TensorLike) -> Any:
-    """The permutation that undoes one, row by row."""
-    return T.argsort(perm, axis=-1)
 
 
 def is_flat(var: Variable, ndim: int | None = None, outdim: int | None = None) -> bool:

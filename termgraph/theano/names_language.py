@@ -40,9 +40,10 @@ _BASIC = f"""
     extra: bincount unravel_index ravel_multi_index
     T: allclose cov mgrid ogrid j0 j1 jv i0 i1 iv gammainc gammaincc
     language: as_tensor_variable as_tensor=as_tensor_variable constant alloc tensor fill second stack stacklists inv
-    language: chi2sf tri_gamma gammau gammal ceil_intdiv divmod smallest largest get_vector_length
+    T: chi2sf tri_gamma gammau gammal inverse_permutation
+    language: ceil_intdiv divmod smallest largest get_vector_length
     language: get_scalar_constant_value extract_constant tensor_copy default setdefault permute_row_elements
-    language: inverse_permutation complex_from_polar is_flat round_half_away_from_zero bartlett fill_diagonal_offset
+    language: complex_from_polar is_flat round_half_away_from_zero bartlett fill_diagonal_offset
     language: check_and_normalize_axes makeKeepDims numpy_diagonal_return_view AsTensorError NotScalarConstantError
     language: EmptyConstantError discrete_dtypes float_dtypes int_dtypes uint_dtypes integer_dtypes complex_dtypes
     language: continuous_dtypes all_dtypes int_types float_types complex_types python_complex python_any python_all
@@ -162,8 +163,9 @@ LANGUAGE: dict[str, str] = {
     """,
     "tensor.inplace": f"""
         T: {_OVERWRITING}
-        language: inv_inplace=inv second_inplace=second fill_inplace=fill tri_gamma_inplace=tri_gamma
-        language: chi2sf_inplace=chi2sf round_half_away_from_zero_inplace=round_half_away_from_zero
+        language: inv_inplace=inv second_inplace=second fill_inplace=fill
+        T: tri_gamma_inplace=tri_gamma chi2sf_inplace=chi2sf
+        language: round_half_away_from_zero_inplace=round_half_away_from_zero
         T: transpose_inplace=transpose j0_inplace=j0 j1_inplace=j1 jv_inplace=jv i0_inplace=i0 i1_inplace=i1
         T: iv_inplace=iv
     """,
@@ -316,7 +318,7 @@ LANGUAGE: dict[str, str] = {
     "scalar.basic_scipy": """
         ew: erf erfc erfcx erfinv erfcinv gamma gammaln psi=digamma
         T: j0 j1 jv i0 i1 iv gammainc gammaincc
-        language: tri_gamma chi2sf gammau gammal
+        T: tri_gamma chi2sf gammau gammal
         classes: Erf Erfc Erfcx Erfinv Erfcinv Gamma GammaLn Psi TriGamma Chi2SF GammaInc GammaIncC J0 J1 Jv I0 I1 Iv
         classes: GammaU GammaL
     """,

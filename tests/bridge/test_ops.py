@@ -17,6 +17,7 @@ from termgraph.pytensor.conversion import CONVERTERS, row_of, unread  # noqa: E4
 LINKER = "auto"
 RNG = np.random.default_rng(1)
 A = RNG.normal(size=(3, 4))
+SHARES = np.array([0.1, 0.35, 0.6])
 B = RNG.normal(size=(4, 3))
 V = np.array([0.5, -1.5, 2.0])
 S = A @ A.T + np.eye(3)
@@ -334,14 +335,18 @@ def test_convolution_of_vectors(mode):
     compared(lambda x: signal.convolve1d(x[1, :2], x[0], mode=mode), [A])
 
 
-def test_special_functions_without_counterpart():
-    x = pt.dvector("x")
-    wanted = [pt.gammainccinv(2.0, x), pt.gammaincinv(2.0, x)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        got = pytensor.function([x], wanted, mode="TERMGRAPH")(np.array([0.1, 0.6]))
-    want = pytensor.function([x], wanted, mode="FAST_COMPILE")(np.array([0.1, 0.6]))
-    np.testing.assert_allclose(got, want, rtol=1e-12)
+def test_inverses_and_bessel_functions():
+    compared(lambda x: [pt.gammainccinv(2.0, x), pt.gammaincinv(2.0, x), pt.betaincinv(2.0, 1.5, x)], [SHARES])
+    compared(lambda x: [pt.ive(2.0, x), pt.kve(1.5, x), pt.owens_t(x, 0.5)], [SHARES])
+    shapes = [pt.constant(np.float64(v)) for v in (1.5, 2.0, 2.5)]
+    compared(lambda x: pt.hyp2f1(*shapes, x), [SHARES])
+
+
+def test_lu_factors():
+    a = np.arange(27.0).reshape(3, 3, 3) % 5 + 2 * np.eye(3)
+    compared(lambda x: [*pt.linalg.lu(x), *pt.linalg.lu(x, permute_l=True), *pt.linalg.lu(x, p_indices=True)], [a])
+    compared(lambda x: [pt.linalg.lu_solve(pt.linalg.lu_factor(x[0]), x[1]), *pt.linalg.lu_factor(x[0])], [a])
+    compared(lambda x: list(pt.linalg.lu_factor(x[0] * 0)), [a])
 
 
 # ---------------------------------------------------------------------- errors, names, results

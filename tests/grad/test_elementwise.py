@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gradcases import ELEMENTWISE, HOLOMORPHIC, MARKS, NONE, OWN, PLAIN, STEPS, arity, operands
+from gradcases import ELEMENTWISE, HOLOMORPHIC, MARKS, NONE, OWN, PLAIN, STEPS, arity, of_last, operands
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -74,7 +74,10 @@ def test_special_cases(rng):
     verify_grad(T.clip, [x, x + 1, x - 0.5], rng=rng, mode=PLAIN)
     for of_order in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv):
         verify_grad(lambda x, f=of_order: f(2, x), [abs(x) + 0.5], rng=rng, mode=PLAIN)
-    verify_grad(lambda x: T.betainc(2.5, 1.5, T.sigmoid(x)), [x], rng=rng, mode=PLAIN)
+    share = rng.uniform(0.1, 0.9, 5)
+    verify_grad(of_last, [share], rng=rng, mode=PLAIN)
+    verify_grad(lambda x: T.expn(0, x) * T.boxcox(1.0 + x, x) * T.comb(3.0, x) * T.gammal(2, x), [share], mode=PLAIN)
+    verify_grad(lambda l: T.boxcox(3.0, l) + T.boxcox1p(2.0, l), [np.array([0.0, 1e-10, 1.0])], rng=rng, mode=PLAIN)
     verify_grad(lambda x: T.cast(x, "float32") * 2, [x], rng=rng, mode=PLAIN)
     verify_grad(lambda x: T.cast(x, "float64") * 2, [x.astype("float32")], rng=rng, mode=PLAIN)
     verify_grad(lambda y: T.heaviside(np.array([-1.0, 0.0, 1.0]), y) * y, [x[0]], rng=rng, mode=PLAIN)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gradcases import ELEMENTWISE, HOLOMORPHIC, INDICES, REDUCTIONS, SHAPES, STEPS, arity, check, operands
+from gradcases import ELEMENTWISE, HOLOMORPHIC, INDICES, REDUCTIONS, SHAPES, STEPS, arity, check, of_last, operands
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -36,13 +36,20 @@ CASES = {
     "roots of a matrix": lambda: T.linalg.sqrtm(x).sum(),
     "numbers of a matrix": lambda: T.linalg.det(x) + T.linalg.slogdet(x)[1] + T.linalg.expm(x).sum(),
     "least squares": lambda: T.linalg.lstsq(x, y)[0].sum() + T.linalg.pinv(x).sum(),
+    "factors": lambda: (
+        T.linalg.lu(square)[1].sum() + T.linalg.polar(square)[1].sum() + T.linalg.solve_sylvester(x, x, y).sum()
+    ),
     "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
     "eig": lambda: abs(T.linalg.eig(x)[0]).sum() + abs(T.linalg.eigvals(x)).sum(),
     "svd, qr": lambda: T.linalg.svd(square)[0].sum() + T.linalg.svdvals(square).sum() + T.linalg.qr(square)[0].sum(),
     "vectors": lambda: T.linalg.eigh(x)[1].sum() + abs(T.linalg.eig(x)[1]).sum() + T.linalg.svd(square)[1].sum(),
     "fft": lambda: abs(T.fft.ifft(T.fft.fft(z))).sum() + T.fft.irfft(T.fft.rfft(x)).sum(),
     "softmax": lambda: (
-        (T.softmax(x, 1) * T.log_softmax(x, 1)).sum() + T.logsumexp(x) + T.cumsum(x).sum() + T.cumprod(x).sum()
+        (T.softmax(x, 1) * T.log_softmax(x, 1)).sum()
+        + T.logsumexp(x)
+        + T.cumsum(x).sum()
+        + T.cumprod(x).sum()
+        + T.cummax(x).sum()
     ),
     "choices": lambda: (T.switch(x > 0, x, y) + T.clip(x, y, 2.0) + T.heaviside(x, y) + T.nextafter(x, 9.0)).sum(),
     "conversions": lambda: T.cast(x, "float32").sum() + abs(T.complex(x, y)).sum() + T.assume(x, positive=True).sum(),
@@ -50,6 +57,7 @@ CASES = {
     "special": lambda: (
         sum(f(2, x).sum() for f in (T.polygamma, T.gammainc, T.gammaincc, T.jv, T.iv))
         + T.betainc(2, 3, T.sigmoid(x)).sum()
+        + of_last(T.sigmoid(x)).sum()
         + (T.j0(x) + T.j1(x) + T.i0(x) + T.i1(x)).sum()
     ),
     "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
@@ -140,6 +148,8 @@ def test_every_derivative_rule_is_met(monkeypatch):
     tg.Rop(mean(s) * 2, s, s)
     with pytest.raises(NotImplementedError, match="only the solution of lstsq"):
         tg.grad(sum(out.sum() for out in T.linalg.lstsq(x, x, None)[:2]), x)
+    with pytest.raises(NotImplementedError, match="Schur factors are not differentiated; eigenvalues are"):
+        tg.grad(T.linalg.schur(x)[0].sum(), x)
     stream = T.random.RandomStream(1)
     for draw in (stream.gamma(s, size=3), stream.beta(s, s, size=3)):
         with pytest.raises(NotImplementedError, match="not by shape parameters"):

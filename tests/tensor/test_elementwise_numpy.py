@@ -17,6 +17,7 @@ from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import draws
 from termgraph.terms.ops import random as random_ops
 from termgraph.terms.ops.gradmarks import MARKS as GRADMARKS
+from termgraph.terms.ops.special import CALLED
 
 # our names whose NumPy name differs
 NUMPY_NAME = {
@@ -40,6 +41,7 @@ BINARY = [
 SPECIAL = {
     "erf": "erf", "erfc": "erfc", "erfcx": "erfcx", "erfinv": "erfinv", "erfcinv": "erfcinv", "gamma": "gamma",
     "gammaln": "gammaln", "digamma": "digamma", "j0": "j0", "j1": "j1", "i0": "i0", "i1": "i1",
+    "i0e": "i0e", "i1e": "i1e",
 }  # fmt: skip
 NEURAL = {
     "sigmoid": scipy.special.expit,
@@ -60,6 +62,9 @@ OTHER = [
     "frexp_exponent",
     "frexp_mantissa",
     *ORDERS,
+    *CALLED,  # tests/backends/c/test_c_special.py
+    "sinint",
+    "cosint",
 ]  # tested one by one below
 
 

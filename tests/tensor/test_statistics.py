@@ -137,6 +137,13 @@ def test_bits(axis, order):
 def test_special_functions():
     a, b, x = X[0] ** 2 + 0.3, X[1] ** 2 + 0.3, 1 / (1 + np.exp(X[2]))
     same(T.betainc(C(a), C(b), C(x)), scipy.special.betainc(a, b, x))
+    sps, p = scipy.special, np.array([0.0, -1.0, 0.5, 3.0, np.inf, np.nan, 170.5])
+    for name in ("boxcox", "boxcox1p", "comb"):
+        first, second = np.meshgrid(p, p)
+        same(getattr(T, name)(C(first), C(second)), getattr(sps, name)(first, second))
+    same([T.factorial(C(p)), T.loggamma(C(p)), T.factorial(5)], [sps.factorial(p), np.real(sps.loggamma(p)), 120.0])
+    same([T.chi2sf(C(a), C(b)), T.gammal(C(a), C(b)) + T.gammau(C(a), C(b))], [sps.chdtrc(b, a), sps.gamma(a)])
+    assert T.boxcox(T.fvector(), 0.5).dtype == "float32"
     same([T.logit(C(x)), T.betaln(C(a), C(b))], [scipy.special.logit(x), scipy.special.betaln(a, b)])
 
 

@@ -230,7 +230,7 @@ SHAPES.update(
         **dict.fromkeys(["set_subtensor", "inc_subtensor", "scatter_set", "scatter_add"], _written),
         **dict.fromkeys(["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "logsumexp"], _reduced),
         **dict.fromkeys(["max_or_lowest", "min_or_highest"], _reduced),
-        **dict.fromkeys(["cumsum", "cumprod", "softmax", "log_softmax"], _like_first),
+        **dict.fromkeys(["cumsum", "cumprod", "cummax", "cummin", "softmax", "log_softmax"], _like_first),
         "diagonal": _diagonal,
         "alloc_diag": _alloc_diag,
         "specify_shape": _specified,

@@ -184,6 +184,8 @@ BY_KERNELS: dict[str, tuple[str, Callable[..., AnyTerm]]] = {
 WIDENED = {
     "cumsum": HALVES,
     "cumprod": HALVES,
+    "cummax": HALVES,
+    "cummin": HALVES,
     "sort": ("bfloat16",),
     "argsort": ("bfloat16",),
     "argtopk": ("bfloat16",),

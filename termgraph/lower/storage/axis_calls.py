@@ -1,4 +1,4 @@
-"""Ops along one axis that some backends have kernels of their own for: running sums and products, sorting, searching.
+"""Ops along one axis that some backends have kernels of their own for: running sums and their kin, sorting, searching.
 
 Where a backend names them (`lower(calls=...)`) they are library calls; elsewhere routines, running sums along other
 axes than the last loops.
@@ -15,11 +15,13 @@ from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule, nest
 from termgraph.lower.storage.routine_table import spec_of
 from termgraph.lower.storage.routines import call_routine
-from termgraph.terms.ops.elementwise import add, mul
+from termgraph.terms.ops.elementwise import add, maximum, minimum, mul
 from termgraph.terms.term import AnyTerm
 
+RUNNING = {"cumsum": add, "cumprod": mul, "cummax": maximum, "cummin": minimum}
 
-@call_rule("cumsum", "cumprod", "sort", "argsort")
+
+@call_rule(*RUNNING, "sort", "argsort")
 def _along(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """The operand seen as (before, along, after) the axis, C-contiguous."""
     (x,), axis = t.args, t.op.params["axis"]
@@ -62,7 +64,7 @@ def _contiguous(s: Storage, x: Any, like: Buf) -> tuple[Buf, Poly] | None:
     return (value.op.params["buf"], base) if whole is offset and not values(offset) else None
 
 
-@cut_rule("cumsum", "cumprod")
+@cut_rule(*RUNNING)
 def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """In a loop, element k is element k-1 and one more: the buffer is read where it has just been written."""
     if spec_of(t) is not None:
@@ -73,8 +75,7 @@ def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
     offset, value = buf.offset(index), s.scalars.cast(s.push.at(x, index), t.type.dtype)
     if index[axis] is not ZERO:
         before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
-        op = add if t.op.family.name == "cumsum" else mul
         first = s.scalars.test("eq", index[axis], ZERO)
-        value = s.scalars.pick(first, value, s.scalars.elementwise(op, (before, value)))
+        value = s.scalars.pick(first, value, s.scalars.elementwise(RUNNING[t.op.family.name], (before, value)))
     own = index[axis].fv
     s.add(Store(buf, offset, value, vars, ordered=own))

@@ -234,7 +234,7 @@ def _enough(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
 
 
 def _running(t: AnyTerm) -> Spec | None:
-    """Running sums along the last axis: each waits for the one before, so several rows go side by side."""
+    """Running sums and their kin along the last axis: each waits for the one before, so rows go side by side."""
     x, axis = t.args[0].type, t.op.params["axis"]
     if axis != x.ndim - 1 or t.type.kind not in "iuf" or {t.type.dtype, x.dtype} & {*HALVES}:
         return None
@@ -260,5 +260,6 @@ READS["order_statistics"] = lambda t: (t.args[0].type.dtype, "int64")
 SIZES["argtopk"] = _enough
 SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2
-LOOPED = {"cumsum": _running, "cumprod": _running}  # with a routine for some operands, and a loop for the others
+# With a routine for some operands, and a loop for the others.
+LOOPED = dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _running)
 SPECS.update(LOOPED)

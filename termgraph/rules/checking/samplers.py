@@ -118,6 +118,8 @@ def _softmax(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
 @sampler(
     "cumsum",
     "cumprod",
+    "cummax",
+    "cummin",
     "sort",
     "argsort",
     "argtopk",

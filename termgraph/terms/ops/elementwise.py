@@ -271,13 +271,12 @@ gammainc = elementwise("gammainc", 2, meanings.of_scipy("gammainc"), special_rul
 gammaincc = elementwise(
     "gammaincc", 2, meanings.of_scipy("gammaincc"), special_rule, "tg_gammaincc", cost=150, vector=True
 )
-betainc = elementwise("betainc", 3, meanings.of_scipy("betainc"), special_rule, "tg_betainc", cost=800)
 j0 = elementwise("j0", 1, meanings.of_scipy("j0"), special_rule, "tg_j0", cost=40)
 j1 = elementwise("j1", 1, meanings.of_scipy("j1"), special_rule, "tg_j1", cost=40)
-jv = elementwise("jv", 2, meanings.of_scipy("jv"), special_rule, "tg_jv", cost=500)
 i0 = elementwise("i0", 1, meanings.of_scipy("i0"), special_rule, "tg_i0", cost=60, vector=True)
 i1 = elementwise("i1", 1, meanings.of_scipy("i1"), special_rule, "tg_i1", cost=60, vector=True)
-iv = elementwise("iv", 2, meanings.of_scipy("iv"), special_rule, "tg_iv", cost=500)
+i0e = elementwise("i0e", 1, meanings.of_scipy("i0e"), special_rule, "tg_i0e", cost=60, vector=True)
+i1e = elementwise("i1e", 1, meanings.of_scipy("i1e"), special_rule, "tg_i1e", cost=60, vector=True)
 
 # comparison and logic
 lt = elementwise("lt", 2, np.less, c=Spelling(biuf="({0} < {1})"), cost=1)
@@ -441,9 +440,10 @@ def _declare() -> None:
         rad2deg,
         j1,
         i1,
+        i1e,
     ):
         facts.odd.add(op)
-    for op in (cos, cosh, abs_, sqr, j0, i0):
+    for op in (cos, cosh, abs_, sqr, j0, i0, i0e):
         facts.even.add(op)
     for over, sum_ in ((mul, add), (mul, sub), (logical_and, logical_or), (logical_or, logical_and)):
         facts.distributes.add(over, sum_)

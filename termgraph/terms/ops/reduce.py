@@ -94,6 +94,16 @@ def _infer_along(name: str) -> Infer:
     return infer
 
 
+def _infer_extreme_along(name: str) -> Infer:
+    def infer(x: Type, *, axis: int) -> TensorType:
+        tensor = _checked(name, x, (axis,))
+        if tensor.kind not in "iuf":
+            raise TypeError(f"{name} is defined for real numbers only, got {tensor.dtype}")
+        return tensor
+
+    return infer
+
+
 def _infer_logsumexp(x: Type, *, axis: Axes) -> TensorType:
     tensor = _checked("logsumexp", x, axis)
     return TensorType.of(_floating(tensor), _left(tensor, axis))
@@ -288,6 +298,8 @@ def _along(
 
 cumsum = _along("cumsum", _infer_along, _running(np.add), 0, "Running sums along an axis, in the operand's dtype.")
 cumprod = _along("cumprod", _infer_along, _running(np.multiply), 0, "Running products along an axis.")
+cummax = _along("cummax", _infer_extreme_along, _running(np.maximum), 0, "The largest so far; all NaN after a NaN.")
+cummin = _along("cummin", _infer_extreme_along, _running(np.minimum), 0, "The least so far; all NaN after a NaN.")
 softmax = _along("softmax", _infer_softmax, _softmax, (), "exp(x) scaled to sum to 1 along axes, without overflow.")
 log_softmax = _along("log_softmax", _infer_softmax, _log_softmax, (), "log(softmax(x)), without overflow.")
 

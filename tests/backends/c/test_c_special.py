@@ -11,6 +11,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.function.compiled import MachineFunction
+from termgraph.terms.ops.special import CALLED
 
 LINKER = "c"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -169,16 +170,41 @@ def test_polygamma():
     np.testing.assert_allclose(single, rough, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["jv", "iv", "betainc"])
-def test_functions_that_are_calls_of_scipys(name):
-    points = np.array([*np.linspace(-4.3, 30, 58), 0.0, np.nan, np.inf])
-    orders = (1.5, 2.5) if name == "betainc" else (1.5,)
-    x = T.dvector("x")
-    ours, theirs = getattr(T, name), getattr(scipy.special, name)
-    f = tg.function([x], [ours(*orders, x), ours(*orders, T.cast(x, "float32"))], mode=tg.Mode(linker="c"))
-    got, single = f(points)
-    np.testing.assert_array_equal(got, theirs(*orders, points))
-    np.testing.assert_allclose(single, theirs(*orders, points.astype("float32").astype("float64")), rtol=1e-6)
+def test_functions_that_are_calls_of_scipys():
+    points = np.array([*np.linspace(-4.3, 30, 58), 0.0, -0.0, 0.3, 1.0, np.nan, np.inf, -np.inf])
+    orders = {name: (2.0, 1.5, 2.5)[: n - 1] for name, n in CALLED.items()} | {"sinint": (), "cosint": ()}
+    x, ops = T.dvector("x"), {name: getattr(T, name) for name in orders}
+    wide = [op(*orders[name], x) for name, op in ops.items()]
+    single = [op(*orders[name], T.cast(x, "float32")) for name, op in ops.items()]
+    found = tg.function([x], [*wide, *single], mode=tg.Mode(linker="c"))(points)
+    near = points.astype("float32").astype("float64")
+    for (name, op), got, rough in zip(ops.items(), found, found[len(ops) :], strict=False):
+        want, wanted = (op.meaning(*map(np.asarray, orders[name]), v) for v in (points, near))
+        np.testing.assert_array_equal(got, want, err_msg=name)
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(rough, wanted.astype("float32"), rtol=1e-6, err_msg=name)
+    np.testing.assert_array_equal(T.sici(points)[0].eval(), scipy.special.sici(points)[0])
+    assert np.isnan(T.hyp2f1(1e5, 0.5, -2.5, [np.nan]).eval()).all()  # SciPy's loop crashes
+
+
+@pytest.mark.parametrize("dtype, units", [("float64", 6), ("float32", 6)])
+def test_scaled_bessel_functions(dtype, units):
+    points = np.array([*np.linspace(-60, 60, 61), 1e-3, 8, 1e12, 1e30], dtype)
+    x = T.tensor("x", dtype=dtype, shape=(None,))
+    f = tg.function([x], [T.i0e(x), T.i1e(x)], mode=tg.Mode(linker="c"))
+    for order, got in enumerate(f(points)):
+        with mpmath.workdps(40):
+            exact = [
+                mpmath.besseli(order, mpmath.mpf(float(v))) * mpmath.exp(-abs(mpmath.mpf(float(v))))
+                if abs(v) < 1e4
+                else mpmath.sign(v) ** order
+                / mpmath.sqrt(2 * mpmath.pi * abs(mpmath.mpf(float(v))))
+                * (1 - mpmath.mpf(4 * order**2 - 1) / (8 * abs(mpmath.mpf(float(v)))))
+                for v in points
+            ]
+        assert off_by(got, exact) < units
+    at = np.array([0.0, np.inf, -np.inf, np.nan], dtype)
+    np.testing.assert_array_equal(f(at), [scipy.special.i0e(at), scipy.special.i1e(at)])
 
 
 def off_by(got, exact):

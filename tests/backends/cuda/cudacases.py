@@ -61,7 +61,7 @@ def cases():
         "products with epilogues": ([x, y, b], layers, [xs, ys, bs]),
         "running sums": ([x], [T.cumsum(x, 0), T.cumsum(x, 1), T.cumsum(x)], [xs]),
         "running sums over many blocks": ([x], [T.cumsum(x, 1), T.cumsum(x.T, 0) + x.sum(1), T.cumsum(x * 2)], [whole]),
-        "running products": ([d], [T.cumprod(d, 0), T.cumprod(d, 1)], [ds]),
+        "running products": ([d], [T.cumprod(d, 0), T.cumprod(d, 1), T.cummax(d, 0), T.cummin(d, 1)], [ds]),
         "sorting": ([x, d], [T.sort(x, 1), T.argsort(x, 1), T.sort(d, 0), T.argsort(d, 0)[::-1]], [rough, ds]),
         "order statistics": ([x, d], [T.median(x, 1), T.quantile(d, [0.1, 0.6], 0), T.nanmedian(x, 0)], [rough, ds]),
         "searching": ([d, v], [T.searchsorted(T.sort(v), d), T.searchsorted(T.sort(v)[3:], v, "right")], [ds, vs]),

@@ -69,7 +69,7 @@ for name, low, high in [("erf", -3, 3), ("erfc", -3, 3), ("erfcx", -1, 3), ("erf
     row(name, getattr(T, name), in_floats(getattr(sps, name)), within(low, high), dtypes=REAL, loose=20)
 
 
-for name in ["j0", "j1", "i0", "i1"]:
+for name in ["j0", "j1", "i0", "i1", "i0e", "i1e"]:
     row(name, getattr(T, name), in_floats(getattr(sps, name)), within(-4, 4), dtypes=REAL, loose=40)
 
 
@@ -88,7 +88,7 @@ def _order_and_argument(c):
     c.partner(0.2, 5, dtype=c.dtype)
 
 
-for name in ["jv", "iv"]:
+for name in ["jv", "iv", "ive", "kv", "kve", "expn"]:
     row(name, getattr(T, name), getattr(sps, name), _order_and_argument, dtypes=("float32", "float64"), special=False,
         loose=100, smooth=False)  # fmt: skip
 

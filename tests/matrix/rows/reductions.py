@@ -67,6 +67,16 @@ row("max_and_argmax", T.max_and_argmax,
     kept_along, signs=False)  # fmt: skip
 for name in ["cumsum", "cumprod"]:
     row(name, getattr(T, name), getattr(np, name), along, scaled=True, loose=40, differs=("half products",) * (name == "cumprod"))
+for name, ufunc in {"cummax": np.maximum, "cummin": np.minimum}.items():
+    def _extreme(x, axis, reverse, ufunc=ufunc):
+        x, axis = (x, axis) if axis is not None else (x.ravel(), 0)
+        found = ufunc.accumulate(np.flip(x, axis) if reverse else x, axis)
+        return np.flip(found, axis) if reverse else found
+
+
+    row(name, getattr(T, name), _extreme, params(along, reverse=lambda c: c.flip()), dtypes=REAL, signs=False)
+
+
 def _logcumsumexp(x, axis, reverse):
     x = x if axis is not None else x.ravel()
     axis = 0 if axis is None else axis

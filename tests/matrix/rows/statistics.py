@@ -43,6 +43,26 @@ row("multigammaln", lambda x: T.multigammaln(x, 3), in_floats(lambda x: sps.gamm
 row("rel_entr", T.rel_entr, lambda x, y: np.asarray(sps.rel_entr(x.astype("float64"), y.astype("float64"))).astype(x.dtype),
     _two_positive, dtypes=WIDE, **PLAIN)  # fmt: skip
 row("betaln", T.betaln, sps.betaln, _two_positive, dtypes=WIDE, **PLAIN)
+for name, theirs in {"beta": sps.beta, "poch": sps.poch, "binom": sps.binom, "comb": sps.comb, "owens_t": sps.owens_t, "kn": sps.kv,
+                     "boxcox": sps.boxcox, "boxcox1p": sps.boxcox1p, "zeta": sps.zeta, "chi2sf": lambda x, k: sps.chdtrc(k, x),
+                     "gammal": lambda k, x: sps.gammainc(k, x) * sps.gamma(k), "gammau": lambda k, x: sps.gammaincc(k, x) * sps.gamma(k)}.items():
+    row(name, getattr(T, name), lambda x, y, f=theirs: np.asarray(f(x.astype("float64"), y.astype("float64"))).astype(x.dtype),
+        lambda c: [c.x(1.5, 4), c.partner(0.5, 4, dtype=c.dtype)], dtypes=WIDE, smooth=name not in ("kn", "chi2sf", "comb", "gammal", "gammau", "zeta"), **PLAIN)  # fmt: skip
+for name in ("exp1", "expi", "spence", "dawsn", "loggamma", "factorial"):
+    row(name, getattr(T, name), in_floats(lambda x, f=getattr(sps, name): np.real(f(x))), lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
+row("tri_gamma", T.tri_gamma, in_floats(lambda x: sps.polygamma(1, x)), lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
+row("sici", T.sici, lambda x: [in_floats(lambda v, k=k: sps.sici(v)[k])(x) for k in (0, 1)], lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
+for name in ("gammaincinv", "gammainccinv", "betaincinv", "hyp2f1"):
+    def _shapes_then_share(c, count={"betaincinv": 2, "hyp2f1": 3}.get(name, 1)):
+        c.x(0.5, 4)
+        for _ in range(count - 1):
+            c.partner(1.5, 4, dtype=c.dtype)
+        c.partner(0.1, 0.9, dtype=c.dtype)
+
+
+    row(name, getattr(T, name), getattr(sps, name), _shapes_then_share, dtypes=WIDE, loose=100, special=False, smooth=False)
+row("inverse_permutation", lambda x: T.inverse_permutation(T.argsort(x)), lambda x: np.argsort(np.argsort(x, kind="stable")), lambda c: c.x(special=False),
+    ranks=(1, 2, 3), dtypes=("float64", "int32"))  # fmt: skip
 row("betainc", T.betainc, sps.betainc, _shapes_and_share, dtypes=WIDE, loose=100, special=False, smooth=False)
 
 
@@ -214,6 +234,19 @@ row("linalg.block_diag", T.linalg.block_diag, sla.block_diag, _square, ranks=(2,
 row("linalg.cho_factor", lambda a: T.linalg.cho_factor(a, True)[0], np.linalg.cholesky, _positive, ranks=(2, 3),
     dtypes=(*WIDE, "complex128"), smooth=False, **SOLVED)  # fmt: skip
 row("linalg.sqrtm", T.linalg.sqrtm, _each(sla.sqrtm), _positive, ranks=(2, 3), dtypes=("float64", "complex128"), smooth=False, **SOLVED)
+ONE = {"ranks": (2,), "dtypes": ("float64", "complex128"), "smooth": False, **SOLVED}
+row("linalg.lu", T.linalg.lu, lambda a: [np.real(f) if k == 0 else f for k, f in enumerate(sla.lu(a))], _positive, **ONE)
+row("linalg.lu_factor", T.linalg.lu_factor, lambda a: [f if k == 0 else f.astype("int64") for k, f in enumerate(sla.lu_factor(a))], _positive, **ONE)
+row("linalg.lu_solve", lambda a: T.linalg.lu_solve(T.linalg.lu_factor(a), a[0]), lambda a: np.linalg.solve(a, a[0]), _positive, **ONE)
+row("linalg.pivot_to_permutation", lambda a: T.linalg.pivot_to_permutation(T.linalg.lu_factor(a)[1]), lambda a: sla.lu(a, p_indices=True)[0].astype("int64"), _positive, **ONE)
+row("linalg.polar", T.linalg.polar, sla.polar, _positive, **ONE)
+row("linalg.schur", lambda a: T.linalg.schur(T.tril(a))[1], lambda a: sla.schur(np.tril(a))[1], _positive, **ONE)
+row("linalg.solve_sylvester", lambda a: T.linalg.solve_sylvester(a, a, a), lambda a: sla.solve_sylvester(a, a, a), _positive, **ONE)
+row("linalg.solve_continuous_lyapunov", lambda a: T.linalg.solve_continuous_lyapunov(a, a), lambda a: sla.solve_continuous_lyapunov(a, a), _positive, **ONE)
+row("linalg.solve_discrete_lyapunov", lambda a: T.linalg.solve_discrete_lyapunov(a / 99, a), lambda a: sla.solve_discrete_lyapunov(a / 99, a), _positive, **ONE)
+row("linalg.matrix_dot", lambda a: T.linalg.matrix_dot(a, a, a), lambda a: a @ a @ a, _positive, **ONE)
+for name in ("toeplitz", "hankel", "circulant", "companion"):
+    row(f"linalg.{name}", getattr(T.linalg, name), getattr(sla, name), lambda c: c.at_least(2).x(1, 3, special=False), ranks=(1,), dtypes=WIDE)
 row(".copy", lambda x: x.copy(), lambda x: x.copy(), lambda c: c.x(), dtypes=REAL)
 
 

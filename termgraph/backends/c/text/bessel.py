@@ -75,8 +75,10 @@ def horner(coefficients: Sequence[float], at: str, single: bool = False) -> str:
     return out
 
 
-def _modified(order: int, single: bool) -> str:
-    """I(x): both ways are computed, one is chosen. e^(x/2) is multiplied twice, so that it does not overflow early."""
+def _modified(order: int, single: bool, scaled: bool = False) -> str:
+    """I(x), or exp(-|x|) I(x): both ways are computed, one is chosen. e^(x/2) is multiplied twice, so that it does not
+    overflow early.
+    """
     t, s, most = ("float", "f", "170") if single else ("double", "", "1400")
     small, large = ((I0_SMALL, I0_LARGE), (I1_SMALL, I1_LARGE))[order] if not single else (
         (I0_SMALLF, I0_LARGEF), (I1_SMALLF, I1_LARGEF))[order]  # fmt: skip
@@ -84,6 +86,16 @@ def _modified(order: int, single: bool) -> str:
     first = f"y * ({horner(small, 'y', single)})".removeprefix("y * ") if order == 0 else (
         f"b * 0.5{s} * ({horner(small, 'y', single)})")  # fmt: skip
     sign = "x < 0 ? -out : out" if order else "out"  # at -0.0 it is 0.0, as SciPy has it
+    if scaled:
+        return f"""{t} tg_i{order}e_f{32 if single else 64}({t} x)
+{{
+    const {t} a = fabs{s}(x), near = a < 8 ? a : 8, far = a > 8 ? a : 8;
+    const {t} y = near * near * 0.25{s}, t = 16 / far - 1;
+    const {t} large = {horner(large, "t", single)} / sqrt{s}(far);
+    const {t} small = {first.replace("b *", "near *")} * exp{s}(-near);
+    const {t} out = a <= 8 ? small : a == a ? large : a;
+    return {sign};
+}}"""
     return f"""{t} tg_i{order}_f{32 if single else 64}({t} x)
 {{
     const {t} a = fabs{s}(x), b = a > {most} ? {most} : a, near = a < 8 ? a : 8, far = a > 8 ? b : 8;
@@ -113,6 +125,8 @@ def functions(inline: str) -> dict[str, str]:
     for order in (0, 1):
         out[f"tg_i{order}_f64"] = inline + _modified(order, False)
         out[f"tg_i{order}_f32"] = inline + _modified(order, True)
+        out[f"tg_i{order}e_f64"] = inline + _modified(order, False, scaled=True)
+        out[f"tg_i{order}e_f32"] = inline + _modified(order, True, scaled=True)
         call = f"return tg_scipy(TG_NATIVE_special__j{order}__d_d, x, 0, 0, 1);"
         out[f"tg_j{order}_far_f64"] = f"static double tg_j{order}_far_f64(double x) {{ {call} }}"
         out[f"tg_j{order}_f64"] = inline + _oscillating(order)

@@ -25,6 +25,7 @@ from termgraph.backends.c.text.sort_texts import PAIR
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
+from termgraph.terms.ops.special import CALLED
 
 TYPES = {
     "b": "_Bool",
@@ -342,10 +343,11 @@ _FIXED = {
 }
 # Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
 LATER = {
-    ("tg_jv_", "tg_iv_", "tg_betainc_", "tg_scipy", "tg_polygamma_far_"): lazy("termgraph.backends.c.text.special"),
+    ("tg_scipy", "tg_polygamma_far_", "tg_sinint_", "tg_cosint_", *[f"tg_{name}_" for name in CALLED]):
+        lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
      "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),
-    ("tg_i0_", "tg_i1_", "tg_j0_", "tg_j1_", "tg_own_fma_f64"): lazy("termgraph.backends.c.text.bessel"),
+    ("tg_i0", "tg_i1", "tg_j0_", "tg_j1_", "tg_own_fma_f64"): lazy("termgraph.backends.c.text.bessel"),
     ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_"): lazy("termgraph.backends.c.text.erfinv"),
     ("tg_gamma", "tg_log_parts_", "tg_digamma_", "tg_trigamma_", "tg_polygamma_"):
         lazy("termgraph.backends.c.text.gammas"),

@@ -53,9 +53,9 @@ static void tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, cons
 """
 
 
-def _running(name: str, sign: str) -> str:
-    """Sums or products of all elements up to each, in this order; rows side by side, as each sum waits for the last."""
-    alone = "($T)0.5 == 0 && step == 1 && n * count * (int64_t)sizeof($T) > 1 << 20" if sign == "+" else "0"
+def _running(name: str, joined: str) -> str:
+    """Folds of all elements up to each, in this order; rows side by side, as each sum waits for the last."""
+    alone = "($T)0.5 == 0 && step == 1 && n * count * (int64_t)sizeof($T) > 1 << 20" if name == "cumsum" else "0"
     return f"""
 static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t out_apart, int64_t out_step,
                          int64_t n, int64_t count)
@@ -68,13 +68,18 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
         for (int u = 0; u < ROWS; u++) out[u * out_apart] = total[u] = x[u * apart];
         for (int64_t i = 1; i < n; i++) {{
             #pragma GCC unroll 8
-            for (int u = 0; u < ROWS; u++)
-                out[u * out_apart + i * out_step] = total[u] = total[u] {sign} x[u * apart + i * step];
+            for (int u = 0; u < ROWS; u++) {{
+                const $T a = total[u], b = x[u * apart + i * step];
+                out[u * out_apart + i * out_step] = total[u] = {joined};
+            }}
         }}
     }}
     for (; count > 0 && n > 0; count--, x += apart, out += out_apart) {{
-        $T total = *out = *x;
-        for (int64_t i = 1; i < n; i++) out[i * out_step] = total = total {sign} x[i * step];
+        $T a = *out = *x;
+        for (int64_t i = 1; i < n; i++) {{
+            const $T b = x[i * step];
+            out[i * out_step] = a = {joined};
+        }}
     }}
 }}
 """
@@ -199,8 +204,10 @@ static int tg_isin_$N(const $T *x, int64_t n, int64_t step, const $T *among, int
     return 0;
 }
 """,
-    "tg_cumsum": _running("cumsum", "+"),
-    "tg_cumprod": _running("cumprod", "*"),
+    "tg_cumsum": _running("cumsum", "a + b"),
+    "tg_cumprod": _running("cumprod", "a * b"),
+    "tg_cummax": _running("cummax", "b > a || b != b ? b : a"),
+    "tg_cummin": _running("cummin", "b < a || b != b ? b : a"),
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,

@@ -5,6 +5,8 @@ Pure text.
 
 from __future__ import annotations
 
+from termgraph.terms.ops.special import CALLED
+
 # So the digits are those of SciPy.
 _CALL = """static double tg_scipy(int native, double a, double b, double c, int count)
 {
@@ -12,6 +14,14 @@ _CALL = """static double tg_scipy(int native, double a, double b, double c, int 
     char *args[] = {(char *)&a, (char *)&b, (char *)&c, (char *)&out};
     const int64_t one = 1, steps[4] = {0};
     args[count] = (char *)&out;
+    ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
+    return out;
+}"""
+_CALL_4 = """static double tg_scipy_4(int native, double a, double b, double c, double d)
+{
+    double out;
+    char *args[] = {(char *)&a, (char *)&b, (char *)&c, (char *)&d, (char *)&out};
+    const int64_t one = 1, steps[5] = {0};
     ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
     return out;
 }"""
@@ -26,27 +36,48 @@ _POLYGAMMA_FAR_F32 = """static float tg_polygamma_far_f32(float n, float x)
     return (float)pow(-1, n + 1) * (float)tg_scipy(TG_NATIVE_special__gamma__d_d, n + 1, 0, 0, 1) *
            (float)tg_scipy(TG_NATIVE_ufuncs___zeta__dd_d, n + 1, x, 0, 2);
 }"""
-# Functions of two or three numbers that need nothing but the call; each is computed in double.
-_CALLED = {"jv": 2, "iv": 2, "betainc": 3}
+# Where SciPy has the loop under a name of its own.
+_NATIVES = {"zeta": "ufuncs___zeta"}
+# What is done with operands first: their meanings in `terms/ops/special.py` say why.
+_FIRST = {"hyp2f1": "if (a != a || b != b || c != c || d != d) return a + b + c + d;\n    "}
 
 
 def _called(name: str, count: int) -> dict[str, str]:
     """The text of a function that is a call of SciPy's loop, for both widths."""
-    native, args = (
-        f"TG_NATIVE_special__{name}__{'d' * count}_d",
-        ", ".join(["a", "b", "c"][:count] + ["0"] * (3 - count)),
-    )
-    takes, given = ", ".join(f"double {x}" for x in "abc"[:count]), ", ".join("abc"[:count])
-    wide = f"static double tg_{name}_f64({takes})\n{{\n    return tg_scipy({native}, {args}, {count});\n}}"
-    narrow = (
-        f"static float tg_{name}_f32({takes.replace('double', 'float')}) {{ return (float)tg_{name}_f64({given}); }}"
-    )
-    return {f"{name}_f64": wide, f"{name}_f32": narrow}
+    native = f"TG_NATIVE_{_NATIVES.get(name, f'special__{name}')}__{'d' * count}_d"
+    args = ", ".join(["a", "b", "c"][:count] + ["0"] * (3 - count))
+    takes, given = ", ".join(f"double {x}" for x in "abcd"[:count]), ", ".join("abcd"[:count])
+    call = f"tg_scipy({native}, {args}, {count})" if count < 4 else f"tg_scipy_4({native}, {given})"
+    first = _FIRST.get(name, "")
+    wide = f"static double tg_{name}_f64({takes})\n{{\n    {first}return {call};\n}}"
+    return {f"{name}_f64": wide, **_narrow(name, takes, given)}
+
+
+def _narrow(name: str, takes: str, given: str) -> dict[str, str]:
+    """Single precision, by way of double."""
+    takes = takes.replace("double", "float")
+    return {f"{name}_f32": f"static float tg_{name}_f32({takes}) {{ return (float)tg_{name}_f64({given}); }}"}
+
+
+def _of_pair(name: str, place: int) -> dict[str, str]:
+    """Sine and cosine integrals, which SciPy computes together."""
+    wide = f"""static double tg_{name}_f64(double x)
+{{
+    double out[2];
+    char *args[] = {{(char *)&x, (char *)out, (char *)(out + 1)}};
+    const int64_t one = 1, steps[3] = {{0}}, native = TG_NATIVE_special__sici__d_dd;
+    ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
+    return out[{place}];
+}}"""
+    return {f"{name}_f64": wide, **_narrow(name, "double x", "x")}
 
 
 _SCIPY = {
-    **{key: text for name, count in _CALLED.items() for key, text in _called(name, count).items()},
+    **{key: text for name, count in CALLED.items() for key, text in _called(name, count).items()},
+    **_of_pair("sinint", 0),
+    **_of_pair("cosint", 1),
     "scipy": _CALL,
+    "scipy_4": _CALL_4,
     "polygamma_far_f64": _POLYGAMMA_FAR,
     "polygamma_far_f32": _POLYGAMMA_FAR_F32,
 }

@@ -1,4 +1,4 @@
-"""Running sums and products, sorting and searching along one axis, by many threads: (before, along, after) it.
+"""Running sums and their kin, sorting and searching along one axis, by many threads: (before, along, after) it.
 
 Running sums: a block walks along a row, a tile in shared memory at a time. Where rows are few, chunks of them are added
 up, then the sums of the chunks, then a block walks along each chunk from where it begins.
@@ -19,9 +19,10 @@ from termgraph.backends.cuda.text.dialect import COMPUTED, STORED, literal, read
 from termgraph.backends.cuda.text.functions import AxisCall, Launch
 from termgraph.lower.lengths.index import evaluate
 from termgraph.lower.loops.tree import Call
-from termgraph.terms.dtypes import numpy_dtype
+from termgraph.terms.dtypes import highest, lowest, numpy_dtype
 
-RUNNING = {"cumsum": "tg_sum", "cumprod": "tg_prod"}
+RUNNING = {"cumsum": "tg_sum", "cumprod": "tg_prod", "cummax": "tg_max", "cummin": "tg_min"}
+UNITS = {"cummax": lowest, "cummin": highest}
 SORTING = ("sort", "argsort")
 SEARCHING = "searchsorted"
 NAMES = (*RUNNING, *SORTING, SEARCHING)
@@ -73,7 +74,8 @@ def _text(name: str, given: str, made: str) -> str:
 
 
 def _unit(name: str, dtype: str) -> str:
-    text = literal(np.asarray(int(name == "cumprod")).astype(numpy_dtype(dtype)), dtype)
+    number = UNITS[name](numpy_dtype(dtype)) if name in UNITS else int(name == "cumprod")
+    text = literal(np.asarray(number).astype(numpy_dtype(dtype)), dtype)
     return text if is_complex(dtype) else f"({COMPUTED[dtype]}){text}"
 
 

@@ -1,0 +1,136 @@
+"""Factors of matrices and equations that LAPACK solves by them, as SciPy has them; leading dimensions are batches.
+
+They run by their meanings, between compiled programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from termgraph._lazy import lazy
+from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops.linalg import _as_lapack, _linalg, _matrix, _shorter, _square_side, lapack_dtype
+from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
+from termgraph.terms.types import TensorType, TupleType, Type
+
+scipy_linalg = lazy("scipy.linalg")
+
+
+def _each(function: Callable[..., tuple[Any, ...]], *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+    """A function of single matrices, over the leading dimensions, which broadcast."""
+    batch = np.broadcast_shapes(*[a.shape[:-2] for a in operands])
+    wide = [np.broadcast_to(a, batch + a.shape[-2:]) for a in operands]
+    some = 0 not in batch
+    found = [function(*[a[i] for a in wide]) for i in np.ndindex(*batch)] if some else [
+        function(*[np.zeros(a.shape[-2:], a.dtype) for a in operands])
+    ]  # fmt: skip
+    made = []
+    for parts in zip(*found):
+        stacked = np.stack(parts) if some else np.empty((0, *parts[0].shape), parts[0].dtype)
+        made.append(stacked.reshape(batch + parts[0].shape))
+    return tuple(made)
+
+
+# ---------------------------------------------------------------------- LU
+def _infer_lu(a: Type) -> TupleType:
+    t = _matrix("lu_factor", a)
+    dtype = lapack_dtype("lu_factor", t)
+    return TupleType((TensorType.of(dtype, t.shape), TensorType.of("int64", (*t.shape[:-2], _shorter(t)))))
+
+
+def _lu(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    def one(a: np.ndarray) -> tuple[Any, ...]:
+        if 0 in a.shape:
+            return a, np.zeros(0, np.int64)
+        getrf = scipy_linalg.get_lapack_funcs("getrf", (a,))
+        lu, pivots, _ = getrf(a)  # a zero on the diagonal is the caller's: SciPy warns, and goes on
+        return lu, pivots.astype(np.int64)
+
+    return _each(one, _as_lapack(a))
+
+
+lu_factor = _linalg(
+    "lu_factor", _infer_lu, _lu, nout=2,
+    doc="L (below the diagonal, with ones on it) and U in one matrix, and with which row each row was swapped.",
+)  # fmt: skip
+
+
+def _infer_order(pivots: Type) -> TensorType:
+    t = require_tensor(pivots, "operand of pivots_to_order")
+    if t.ndim < 1 or t.kind not in "iu":
+        raise TypeError(f"pivot_to_permutation takes vectors of whole numbers, as lu_factor gives them, got {t}")
+    return TensorType.of("int64", t.shape)
+
+
+def _order(pivots: np.ndarray) -> np.ndarray:
+    order = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+    for at in np.ndindex(*pivots.shape[:-1]):
+        for i, k in enumerate(pivots[at]):
+            order[at][[i, k]] = order[at][[k, i]]
+    return order
+
+
+pivots_to_order = _linalg(
+    "pivots_to_order", _infer_order, _order, (1,),
+    doc="The permutation that swaps of rows make: a[order] has the rows as they are after the swaps.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- other factors
+def _infer_polar(a: Type) -> TupleType:
+    t = _matrix("polar", a)
+    dtype = lapack_dtype("polar", t)
+    return TupleType((TensorType.of(dtype, t.shape), TensorType.of(dtype, (*t.shape[:-2], t.shape[-1], t.shape[-1]))))
+
+
+polar = _linalg(
+    "polar", _infer_polar, lambda a: _each(lambda a: scipy_linalg.polar(a) if a.size else (a, a.T @ a), _as_lapack(a)),
+    nout=2, doc="u and p with u @ p = a, where p is Hermitian and has no negative eigenvalues.",
+)  # fmt: skip
+
+
+def _infer_schur(a: Type) -> TupleType:
+    t = _matrix("schur", a, square=True)
+    found = TensorType.of(lapack_dtype("schur", t), (*t.shape[:-2], *[_square_side(t)] * 2))
+    return TupleType((found, found))
+
+
+schur = _linalg(
+    "schur", _infer_schur, lambda a: _each(lambda a: scipy_linalg.schur(a) if a.size else (a, a), _as_lapack(a)),
+    nout=2, doc="t and z with z @ t @ z^H = a, where z is unitary and t triangular, of real matrices in blocks.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- equations
+def _infer_sylvester(a: Type, b: Type, q: Type) -> TensorType:
+    left, right = _matrix("solve_sylvester", a, square=True), _matrix("solve_sylvester", b, square=True)
+    given = _matrix("solve_sylvester", q)
+    sides = []
+    for t, axis, name in ((left, -2, "rows"), (right, -1, "columns")):
+        try:
+            sides.append(same_length(_square_side(t), given.shape[axis], name))
+        except ShapeError:
+            raise ShapeError(
+                f"solve_sylvester: of a @ x + x @ b = q, q must have as many rows as a and as many columns as b; got "
+                f"{left}, {right} and {given}"
+            ) from None
+    batch = broadcast_shapes([t.shape[:-2] for t in (left, right, given)], "batch dimensions of solve_sylvester")
+    return TensorType.of(lapack_dtype("solve_sylvester", left, right, given), (*batch, *sides))
+
+
+def _sylvester(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
+    operands = [_as_lapack(v) for v in (a, b, q)]
+    dtype = np.result_type(*operands)
+
+    def one(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> tuple[Any, ...]:
+        return (scipy_linalg.solve_sylvester(a, b, q).astype(dtype, copy=False) if q.size else q,)
+
+    return _each(one, *operands)[0]
+
+
+solve_sylvester = _linalg(
+    "solve_sylvester", _infer_sylvester, _sylvester, (2, 2, 2), doc="The x with a @ x + x @ b = q."
+)

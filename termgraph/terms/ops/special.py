@@ -1,0 +1,82 @@
+"""Special functions that C computes by SciPy's own loops, one element at a time: rows of the element-wise table.
+
+Their digits are SciPy's. Those that C has formulas of its own for are in `elementwise.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from termgraph.terms.op import Op
+from termgraph.terms.ops import meanings
+from termgraph.terms.ops.dtype_rules import special_rule
+from termgraph.terms.ops.elementwise import elementwise
+
+CALLED: dict[str, int] = {}  # operands of what is nothing but such a call
+
+
+def _called(name: str, arity: int, doc: str, cost: int = 500) -> Op:
+    CALLED[name] = arity
+    return elementwise(name, arity, meanings.of_scipy(name), special_rule, f"tg_{name}", cost=cost, doc=doc)
+
+
+def _of_pair(place: int) -> Any:
+    """One of SciPy's two integrals."""
+
+    def meaning(x: np.ndarray) -> Any:
+        return meanings.special.sici(x)[place]
+
+    return meanings.in_dtype(meaning)
+
+
+@meanings.in_dtype
+def _hyp2f1(*operands: np.ndarray) -> Any:
+    """SciPy's loop crashes where an operand is NaN."""
+    none = functools.reduce(np.logical_or, [np.isnan(v) for v in operands])
+    found = meanings.special.hyp2f1(*[np.where(none, v.dtype.type(0.5), v) for v in operands])
+    return np.where(none, np.nan, found)
+
+
+# Bessel functions
+jv = _called("jv", 2, "The Bessel function of the first kind, given its order and x.")
+iv = _called("iv", 2, "The modified Bessel function of the first kind, given its order and x.")
+ive = _called("ive", 2, "iv(v, x) * exp(-|x|) without overflow.")
+kv = _called("kv", 2, "The modified Bessel function of the second kind, given its order and x; NaN below 0.")
+kve = _called("kve", 2, "kv(v, x) * exp(x) without underflow.")
+
+# gamma, beta and their kin
+beta = _called("beta", 2, "gamma(a) * gamma(b) / gamma(a + b).", 200)
+poch = _called("poch", 2, "gamma(z + m) / gamma(z): z * (z + 1) * ... * (z + m - 1) for whole m.", 200)
+binom = _called("binom", 2, "How many ways there are to choose k of n, for any real numbers.", 200)
+zeta = _called("zeta", 2, "The zeta function of Hurwitz, the sum of (q + k)**-x from k = 0 on, for x > 1.")
+betainc = _called(
+    "betainc", 3, "The incomplete beta function of a, b and x, divided by beta(a, b): it rises from 0 to 1.", 800
+)  # fmt: skip
+gammaincinv = _called("gammaincinv", 2, "The x with gammainc(a, x) = y.", 1000)
+gammainccinv = _called("gammainccinv", 2, "The x with gammaincc(a, x) = y.", 1000)
+betaincinv = _called("betaincinv", 3, "The x with betainc(a, b, x) = y.", 2000)
+
+# integrals
+exp1 = _called("exp1", 1, "The integral of exp(-t) / t from x to infinity; NaN below 0.", 200)
+expi = _called("expi", 1, "The principal value of the integral of exp(t) / t from -infinity to x.", 200)
+expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
+spence = _called("spence", 1, "The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.", 200)
+dawsn = _called("dawsn", 1, "exp(-x**2) times the integral of exp(t**2) from 0 to x.", 200)
+owens_t = _called("owens_t", 2, "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.")
+sinint = elementwise(
+    "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=200, doc="The integral of sin(t) / t from 0 to x."
+)
+cosint = elementwise(
+    "cosint", 1, _of_pair(1), special_rule, "tg_cosint", cost=200,
+    doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
+)  # fmt: skip
+
+# SciPy's confluent hypergeometric function is not here: its loop crashes or has no end for some operands.
+CALLED["hyp2f1"] = 4
+hyp2f1 = elementwise(
+    "hyp2f1", 4, _hyp2f1, special_rule, "tg_hyp2f1", cost=2000,
+    doc="Gauss's hypergeometric function 2F1(a, b; c; x).",
+)  # fmt: skip
