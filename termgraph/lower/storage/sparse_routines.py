@@ -22,6 +22,46 @@ UNEQUAL.update(
 )
 
 
+# What each routine takes and gives, by the lengths of these; dtypes of operands by letter; what the user is told; and
+# whether it adds or multiplies elements. Letters: d the first operand's elements, i places, n a number, b truth values.
+ROUTINES = {
+    "csm_majors": ("entries pointers", "entries", "ii", NOT_COUNTED, ""),
+    "csm_switch": ("entries pointers -", "entries entries turned", "iin", OUTSIDE, NOT_COUNTED),
+    "csm_switched": ("entries entries pointers -", "entries entries turned", "diin", OUTSIDE, NOT_COUNTED),
+    "csm_sorted": ("entries pointers -", "entries entries", "iin", OUTSIDE, NOT_COUNTED),
+    "csm_ordered": ("entries entries pointers -", "entries entries", "diin", OUTSIDE, NOT_COUNTED),
+    "csm_merged": ("entries pointers more pointers -", "entries more room pointers", "iiiin", OUTSIDE, NOT_COUNTED),
+    "csm_beside": ("entries entries beside more more beside -", "room room", "diidiin", NOT_COUNTED, ""),
+    "csm_joined": (
+        "entries entries pointers more more pointers -", "room room pointers", "diidiin", OUTSIDE, NOT_COUNTED,
+    ),
+    "csm_multiplied": (
+        "entries entries pointers more more inner - -", "room room pointers", "diidiinn", OUTSIDE, NOT_COUNTED,
+    ),
+    "csm_kept": ("entries entries entries pointers", "entries entries pointers", "bdii", NOT_COUNTED, ""),
+    "csm_dense": ("entries entries pointers - -", "rows,columns", "diinn", OUTSIDE, NOT_COUNTED),
+    "csm_diagonal": ("entries entries pointers -", "n", "diin", NOT_COUNTED, ""),
+}  # fmt: skip
+ARITHMETIC = ("csm_joined", "csm_multiplied")  # truth values are no numbers to them
+LETTERS = {"i": INDEX, "n": "int64", "b": "bool"}
+
+
+def _rows(name: str) -> None:
+    takes, gives, dtypes, fails, broken = ROUTINES[name]
+    ins, outs = [tuple([() if x == "-" else tuple(x.split(",")) for x in text.split()]) for text in (takes, gives)]
+    spec = Spec(name, (), ins, outs, None, fails, "", broken)
+
+    def elements(t: AnyTerm) -> Any:
+        return t.args[dtypes.index("d")].type.dtype
+
+    def spec_of(t: AnyTerm) -> Spec | None:
+        refused = "d" in dtypes and (elements(t) in HALVES or (elements(t) == "bool" and name in ARITHMETIC))
+        return None if refused else spec
+
+    SPECS[name] = spec_of
+    READS[name] = lambda t: tuple([elements(t) if x == "d" else LETTERS[x] for x in dtypes])
+
+
 def _product(t: AnyTerm) -> Spec | None:
     if t.type.dtype == "bool":
         return None
@@ -39,46 +79,12 @@ def _product_sizes(s: Lengths, t: Any, sizes: dict[str, Poly]) -> None:
     s.equal(t, sizes["pointers"], (rows if by_rows else sizes["columns"]) + 1, text)
 
 
-def _majors(t: AnyTerm) -> Spec:
-    return Spec("csm_majors", (), (("entries",), ("pointers",)), (("entries",),), None, NOT_COUNTED)
-
-
-def _switch(t: AnyTerm) -> Spec:
-    outs = (("entries",), ("entries",), ("turned",))
-    return Spec("csm_switch", (), (("entries",), ("pointers",), ()), outs, None, OUTSIDE, "", NOT_COUNTED)
-
-
-def _switched(t: AnyTerm) -> Spec | None:
-    if t.args[0].type.dtype in HALVES:
-        return None
-    ins, outs = (("entries",), ("entries",), ("pointers",), ()), (("entries",), ("entries",), ("turned",))
-    return Spec("csm_switched", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
-
-
 def _switch_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["turned"] = s.as_length(t.args[-1], t) + 1
 
 
-def _sorted(t: AnyTerm) -> Spec:
-    ins, outs = (("entries",), ("pointers",), ()), (("entries",), ("entries",))
-    return Spec("csm_sorted", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
-
-
-def _ordered(t: AnyTerm) -> Spec | None:
-    if t.args[0].type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("pointers",), ())
-    return Spec("csm_ordered", (), ins, (("entries",), ("entries",)), None, OUTSIDE, "", NOT_COUNTED)
-
-
 def _sorted_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["minor"] = s.as_length(t.args[-1], t)
-
-
-def _merged(t: AnyTerm) -> Spec:
-    ins = (("entries",), ("pointers",), ("more",), ("pointers",), ())
-    outs = (("entries",), ("more",), ("room",), ("pointers",))
-    return Spec("csm_merged", (), ins, outs, None, OUTSIDE, "", NOT_COUNTED)
 
 
 def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
@@ -86,47 +92,12 @@ def _merged_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["room"] = sizes["entries"] if t.op.params["both"] else sizes["entries"] + sizes["more"]
 
 
-def _beside(t: AnyTerm) -> Spec | None:
-    if t.args[0].type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("beside",), ("more",), ("more",), ("beside",), ())
-    return Spec("csm_beside", (), ins, (("room",), ("room",)), None, NOT_COUNTED)
-
-
 def _beside_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["width"], sizes["room"] = s.as_length(t.args[-1], t), sizes["entries"] + sizes["more"]
 
 
-def _joined(t: AnyTerm) -> Spec | None:
-    if t.args[0].type.dtype == "bool" or t.args[0].type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("pointers",), ("more",), ("more",), ("pointers",), ())
-    return Spec("csm_joined", (), ins, (("room",), ("room",), ("pointers",)), None, OUTSIDE, "", NOT_COUNTED)
-
-
-def _multiplied(t: AnyTerm) -> Spec | None:
-    if t.args[0].type.dtype == "bool" or t.args[0].type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("pointers",), ("more",), ("more",), ("inner",), (), ())
-    return Spec("csm_multiplied", (), ins, (("room",), ("room",), ("pointers",)), None, OUTSIDE, "", NOT_COUNTED)
-
-
 def _multiplied_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["minor"], sizes["room"] = s.as_length(t.args[6], t), s.as_length(t.args[7], t)
-
-
-def _kept(t: AnyTerm) -> Spec | None:
-    if t.args[1].type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("entries",), ("pointers",))
-    return Spec("csm_kept", (), ins, (("entries",), ("entries",), ("pointers",)), None, NOT_COUNTED)
-
-
-def _dense(t: AnyTerm) -> Spec | None:
-    if t.type.dtype in HALVES:
-        return None
-    ins = (("entries",), ("entries",), ("pointers",), (), ())
-    return Spec("csm_dense", (), ins, (("rows", "columns"),), None, OUTSIDE, "", NOT_COUNTED)
 
 
 def _dense_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
@@ -135,37 +106,14 @@ def _dense_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     s.equal(t, sizes["pointers"], major + 1, "a sparse matrix with {0} in indptr, which has to be {1}")
 
 
-def _diagonal(t: AnyTerm) -> Spec | None:
-    if t.type.dtype in HALVES:
-        return None
-    return Spec("csm_diagonal", (), (("entries",), ("entries",), ("pointers",), ()), (("n",),), None, NOT_COUNTED)
-
-
 def _diagonal_sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["n"] = s.as_length(t.args[3], t)
 
 
-SPECS.update(csm_dense=_dense, csm_diagonal=_diagonal)
-SIZES.update(csm_dense=_dense_sizes, csm_diagonal=_diagonal_sizes)
-SPECS.update(csm_dot=_product, csm_majors=_majors, csm_switch=_switch, csm_switched=_switched)
-SPECS.update(csm_sorted=_sorted, csm_ordered=_ordered)
-SPECS.update(csm_merged=_merged, csm_joined=_joined, csm_multiplied=_multiplied, csm_kept=_kept)
-SIZES.update(csm_dot=_product_sizes, csm_switch=_switch_sizes, csm_sorted=_sorted_sizes, csm_merged=_merged_sizes)
-SPECS.update(csm_beside=_beside)
-SIZES.update(csm_ordered=_sorted_sizes, csm_beside=_beside_sizes, csm_switched=_switch_sizes)
-SIZES.update(csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
-READS.update(
-    csm_dense=lambda t: (t.type.dtype, INDEX, INDEX, "int64", "int64"),
-    csm_diagonal=lambda t: (t.type.dtype, INDEX, INDEX, "int64"),
-    csm_dot=lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype),
-    csm_majors=lambda t: (INDEX, INDEX),
-    csm_switch=lambda t: (INDEX, INDEX, "int64"),
-    csm_switched=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
-    csm_sorted=lambda t: (INDEX, INDEX, "int64"),
-    csm_ordered=lambda t: (t.args[0].type.dtype, INDEX, INDEX, "int64"),
-    csm_merged=lambda t: (INDEX, INDEX, INDEX, INDEX, "int64"),
-    csm_beside=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
-    csm_joined=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64"),
-    csm_multiplied=lambda t: (*(t.args[0].type.dtype, INDEX, INDEX) * 2, "int64", "int64"),
-    csm_kept=lambda t: ("bool", t.args[1].type.dtype, INDEX, INDEX),
-)
+for name in ROUTINES:
+    _rows(name)
+SPECS["csm_dot"] = _product
+READS["csm_dot"] = lambda t: (t.type.dtype, INDEX, INDEX, "int64", t.type.dtype)
+SIZES.update(csm_dot=_product_sizes, csm_dense=_dense_sizes, csm_diagonal=_diagonal_sizes, csm_beside=_beside_sizes)
+SIZES.update(csm_switch=_switch_sizes, csm_switched=_switch_sizes, csm_sorted=_sorted_sizes, csm_ordered=_sorted_sizes)
+SIZES.update(csm_merged=_merged_sizes, csm_joined=_merged_sizes, csm_multiplied=_multiplied_sizes)
