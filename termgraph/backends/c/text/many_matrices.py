@@ -6,6 +6,8 @@ those that have no result or one that is out of range. A matrix gets the same bi
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
+
 LARGE = 32  # rows up to which this takes less time than BLAS: for that many, a third
 ROOM = 2048  # numbers of a matrix and of what stands right of it: a vector for each should stay in a second-level cache
 
@@ -189,8 +191,6 @@ def functions(source: str) -> str:
     for name, (places, columns, read, compute, write) in KINDS.items():
         if f"tg_many_{name}(" in source:
             pieces = {"NAME": name, "PLACES": places, "M": columns, "READ": read, "COMPUTE": compute, "WRITE": write}
-            text = DRIVER
-            for piece, value in {**pieces, "LARGE": LARGE, "ROOM": ROOM}.items():
-                text = text.replace(f"${piece}", str(value))
-            out.append(text.strip())
+            pieces |= {"LARGE": LARGE, "ROOM": ROOM}
+            out.append(filled(DRIVER, {f"${word}": str(piece) for word, piece in pieces.items()}).strip())
     return "\n".join([HEAD.strip(), *out]) if out else ""

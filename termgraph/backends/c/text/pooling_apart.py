@@ -6,6 +6,8 @@ windows is spread over as many vectors as windows are long, for all of their row
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
+
 
 def fits(k: int, s: int) -> bool:
     """Whether there is a text for windows of k that move by s."""
@@ -32,10 +34,7 @@ def function(s: int) -> str:
         "$SPREAD": ", ".join(f"{a}{c} = __builtin_shuffle({a}q, to{c})" for c in each for a in "yg"),
         "$STORES": "\n".join(" " * 4 + line for line in rows).lstrip(),
     }
-    out = APART.strip()
-    for name, text in pieces.items():
-        out = out.replace(name, text)
-    return out
+    return filled(APART.strip(), pieces)
 
 
 APART = """

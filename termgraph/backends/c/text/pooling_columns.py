@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from termgraph.backends.c.text.dialect import filled
+
 NEEDED = "max$P512_mask"  # the builtin beside those of `pooling_strips`
 
 
@@ -54,9 +56,7 @@ def _filled(template: str, shape: Shape) -> str:
         "$WHOLE": _body(shape, False),
         "$EDGE": _body(shape, True),
     }
-    out = template.strip().replace("$DOWN", DOWN.strip())
-    for name, text in pieces.items():
-        out = out.replace(name, text)
+    out = filled(template.strip().replace("$DOWN", DOWN.strip()), pieces)
     return out.replace("$NEXT", "b++, r += $S, from += $S * w, to += $S * w")
 
 

@@ -10,6 +10,7 @@ three dimensions; missing ones are 1. Pure text.
 from __future__ import annotations
 
 from termgraph.backends.c.text import pooling_strips
+from termgraph.backends.c.text.dialect import filled
 
 FEW = 3  # strides that a window reaches over, rows of windows over an element, elements of a window: written out
 VECTORS = (("#ifdef __AVX512F__", 64), ("#elif defined(__AVX__)", 32), ("#else", 16))  # bytes of one
@@ -49,9 +50,8 @@ def gradient(compared: bool, size: int, k: int, s: int, masked: bool = False) ->
         pieces |= {"$PLANES": "", "$TRY": ""}
     lines = [line for line in GRADIENT.strip().split("\n") if compared or not line.endswith("/*max*/")]
     out = "\n".join([lanes(size), *[line.removesuffix("/*max*/").rstrip() for line in lines]])
-    for name in ("$TRY", "$PLANES", *pieces):
-        out = out.replace(name, pieces[name])
-    return out.replace("$K", str(k)).replace("$S", str(s)).replace("$MOST", str(PLANE))
+    first = {name: pieces.pop(name) for name in ("$TRY", "$PLANES")}
+    return filled(out, {**first, **pieces, "$K": str(k), "$S": str(s), "$MOST": str(PLANE)})
 
 
 def lanes(size: int) -> str:

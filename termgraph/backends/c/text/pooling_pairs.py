@@ -6,6 +6,8 @@ Vectors of 64 bytes. What is kept of the two rows before, the maxima of columns 
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
+
 FEWEST = {4: 4, 8: 3}  # vectors of a row, by the size of numbers: shorter rows take no longer in strips
 
 
@@ -25,10 +27,7 @@ def function() -> str:
         "$FIRST": ", ".join(f"{a}c{v} = TG_POOL_LOAD_$N({a}{v}, first)" for v, _, _ in rows for a in "yg"),
         "$NONE": ", ".join(f"{a}p{v} = none" for v, _, _ in rows for a in "yg"),
     }
-    out = PAIRS.strip()
-    for name, text in pieces.items():
-        out = out.replace(name, text)
-    return out
+    return filled(PAIRS.strip(), pieces)
 
 
 def attempt(size: int) -> str:

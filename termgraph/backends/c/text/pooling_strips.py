@@ -9,6 +9,7 @@ windows of a plane are one vector, each vector of elements picks its own windows
 from __future__ import annotations
 
 from termgraph.backends.c.text import pooling_apart, pooling_columns, pooling_pairs
+from termgraph.backends.c.text.dialect import filled
 
 SIDE = 3  # windows over an element in each direction, up to which their maxima and cotangents fit the registers
 STRIDES = (1, 2, 4)  # which divide the lanes: windows lie alike over all strips
@@ -54,9 +55,7 @@ def functions(compared: bool, size: int, k: int, s: int) -> str:
         "$BUILTINS": " \\\n    && ".join(f"__has_builtin(__builtin_ia32_{name})" for name in NEEDED.split()),
     }
     letters = {4: ("ps", "sf", "int"), 8: ("pd", "df", "long long")}[size]
-    for name, text in [*pieces.items(), *zip(("$P", "$F", "$L"), letters)]:
-        out = out.replace(name, text)
-    return out
+    return filled(out, pieces | dict(zip(("$P", "$F", "$L"), letters)))
 
 
 def _kept(side: int, t: int) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from termgraph.backends.c.apart import declared, section
 from termgraph.backends.c.text import transform_lanes as lanes
+from termgraph.backends.c.text.dialect import filled
 from termgraph.backends.c.text.sort_texts import MEMORY
 
 FEW = 4  # transforms that NumPy's loop is as fast for, one after the other
@@ -331,7 +332,4 @@ def functions(source: str) -> str:
 
 
 def _driver(kind: str) -> str:
-    text = DRIVER.replace("$KIND", kind)
-    for name, piece in KINDS[kind][0].items():
-        text = text.replace(f"${name}", piece)
-    return text
+    return filled(DRIVER, {"$KIND": kind, **{f"${name}": piece for name, piece in KINDS[kind][0].items()}})

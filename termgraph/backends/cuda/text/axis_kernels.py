@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.backends.c.text.dialect import filled
 from termgraph.backends.cuda.text import digits
 from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.backends.cuda.text.dialect import COMPUTED, STORED, literal, reader, writer
@@ -67,10 +68,7 @@ def _text(name: str, given: str, made: str) -> str:
         "$ARG": str(int(name == "argsort")),
         "$UNIT": _unit(name, number), "$ITEMS": str(_tile(made) // WALKERS), "$TILE": str(_tile(made)),
     }  # fmt: skip
-    text = SEARCH_TEXT if name == SEARCHING else SORT_TEXT if sorts else RUNNING_TEXT
-    for mark, meaning in marks.items():
-        text = text.replace(mark, meaning)
-    return text
+    return filled(SEARCH_TEXT if name == SEARCHING else SORT_TEXT if sorts else RUNNING_TEXT, marks)
 
 
 def _unit(name: str, dtype: str) -> str:

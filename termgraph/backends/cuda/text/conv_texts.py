@@ -7,6 +7,8 @@ k put it together, and is 0 where that is outside of the array. `convolution` sa
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.dialect import filled
+
 AXES = ("0", "1", "2")
 ROWS, COLUMNS, DEPTH = 64, 128, 16  # of a tile; how many k are in shared memory at once
 
@@ -179,15 +181,9 @@ SUM = rf"""{_HEAD.replace("$KIND", "_sum")}
 }}"""
 
 
-def _filled(text: str, marks: dict[str, str]) -> str:
-    for mark, meaning in marks.items():
-        text = text.replace(mark, meaning)
-    return text
-
-
 def tiled(with_cores: bool) -> str:
     """The kernel for tiles of 64 x 128; where the device has them, tensor cores multiply numbers of 16 bits."""
-    plain = _filled(_TABLES + _BY_THREADS, _THREADS)
+    plain = filled(_TABLES + _BY_THREADS, _THREADS)
     if with_cores:
-        plain = f"\n#ifdef TG_TENSOR_CORES{_filled(_TABLES + _BY_CORES, _CORES)}\n#else{plain}\n#endif"
+        plain = f"\n#ifdef TG_TENSOR_CORES{filled(_TABLES + _BY_CORES, _CORES)}\n#else{plain}\n#endif"
     return f"{_HEAD.replace('$KIND', '')}{plain}\n}}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text.dialect import HALVES
+from termgraph.backends.c.text.dialect import HALVES, filled
 from termgraph.backends.cuda.text.dialect import STORED
 from termgraph.backends.cuda.text.functions import Launch
 from termgraph.terms.dtypes import numpy_dtype
@@ -66,10 +66,7 @@ def text(name: str, dtype: str, made: str, places: bool) -> str:
         "$NAME": name, "$IN": STORED[dtype], "$OUT": STORED[made], "$U": UNSIGNED[item], "$ARG": str(int(places)),
         "$ITEMS": str(_items(item)), "$TILE": str(BLOCK * _items(item)), **_bits(dtype, item, places),
     }  # fmt: skip
-    out = TEXT
-    for mark, meaning in marks.items():
-        out = out.replace(mark, meaning)
-    return out
+    return filled(TEXT, marks)
 
 
 def _bits(dtype: str, item: int, places: bool) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from termgraph._records import NamedTuple
+from termgraph.backends.c.text.dialect import filled
 from termgraph.backends.cuda.text.complexes import CTYPES
 from termgraph.lower.loops.tree import Call
 
@@ -60,10 +61,7 @@ def _text(name: str, n: Number, rounded: str) -> str:
     }
     marks = {"$FINISHED": "v" if n.computed in CTYPES.values() else "tg_finished(v, act)", **marks}
     marks |= {"$D": str(2**n.depth), "$B": str(n.depth)}
-    text = TEXTS[name]
-    for mark, meaning in marks.items():
-        text = text.replace(mark, meaning)
-    return text
+    return filled(TEXTS[name], marks)
 
 
 ACTS = {"": 0, "relu": 1, "gelu": 2}
