@@ -16,7 +16,7 @@ from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.display_names import apply_text
 from termgraph.tensor.likes import Pairs
 from termgraph.tensor.origins import differentiated
-from termgraph.tensor.sharedvar import compatible, label
+from termgraph.tensor.sharedvar import label
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Constant, Variable
 from termgraph.tensor.wrap import as_tensor
@@ -24,8 +24,15 @@ from termgraph.terms.digest import graph_digest
 from termgraph.terms.errors import MissingInputError, TypeMismatch
 from termgraph.terms.term import AnyTerm, Arg
 from termgraph.terms.text import one_line
-from termgraph.terms.traverse import children_first, children_first_until, free_inputs, resolve_bound, substitute
-from termgraph.terms.types import TensorType
+from termgraph.terms.traverse import (
+    children_first,
+    children_first_until,
+    free_inputs,
+    path_down,
+    resolve_bound,
+    substitute,
+)
+from termgraph.terms.types import TensorType, fits
 
 if TYPE_CHECKING:
     from termgraph.grad import waiting
@@ -210,7 +217,7 @@ def checked_givens(givens: Pairs, inputs: Sequence[Variable], rebuild_strict: bo
 
 
 def _fitted(old: Variable, new: Variable, strict: bool) -> Variable:
-    if compatible(old.type, new.type) or not strict:
+    if fits(old.type, new.type) or not strict:
         return new
     raise TypeMismatch(
         f"givens: {label(old)} has type {old.type}, its replacement {new} has type {new.type}; "
@@ -264,28 +271,7 @@ def describe(v: Variable) -> str:
 def variable_path(roots: Iterable[Variable], leaf: AnyTerm, stop: Iterable[Any] = ()) -> list[Variable]:
     """One chain of variables from a root down to the variable whose term is `leaf`, not through terms in `stop`."""
     stop = set(stop)
-    parent: dict[int, tuple[Variable, Variable | None]] = {}
-    stack: list[Variable] = []
-    for root in roots:
-        if id(root) not in parent:
-            parent[id(root)] = (root, None)
-            stack.append(root)
-    while stack:
-        v = stack.pop()
-        if v.term is leaf:
-            chain = []
-            step: Variable | None = v
-            while step is not None:
-                chain.append(step)
-                step = parent[id(step)][1]
-            return chain[::-1]
-        if v.term in stop:
-            continue
-        for u in inputs_of(v):
-            if id(u) not in parent:
-                parent[id(u)] = (u, v)
-                stack.append(u)
-    return []
+    return path_down(roots, lambda v: v.term is leaf, lambda v: () if v.term in stop else inputs_of(v))
 
 
 # ---------------------------------------------------------------------- where terms came from

@@ -17,10 +17,9 @@ import numpy as np
 from termgraph._blake import blake2b
 from termgraph._lazy import pattern
 from termgraph.backends.c.build.library import build_plain
+from termgraph.tensor.userop import build_node
 from termgraph.tensor.variable import Apply, Variable
-from termgraph.tensor.wrap import as_tensor
 from termgraph.terms import userop
-from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.op import Op
 from termgraph.terms.types import TensorType
 
@@ -110,16 +109,7 @@ class COp(Op):
 
     def make_node(self, *inputs: Variable) -> Apply:
         """An Apply by `itypes` and `otypes`."""
-        itypes, otypes = getattr(self, "itypes", None), getattr(self, "otypes", None)
-        if itypes is None or otypes is None:
-            raise NotImplementedError(f"{type(self).__name__} must define make_node(*inputs), or itypes and otypes")
-        if len(inputs) != len(itypes):
-            raise TypeError(f"{self} takes {len(itypes)} inputs, got {len(inputs)}")
-        variables = [as_tensor(v) for v in inputs]
-        for i, (v, t) in enumerate(zip(variables, itypes)):
-            if not t.accepts(v.type):
-                raise TypeMismatch(f"input {i} of {self} must have type {t}, got {v} of type {v.type}")
-        return Apply(self, variables, [t.make_variable() for t in otypes])
+        return build_node(self, inputs)
 
     def out_shapes(self, *shapes: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
         """The lengths of the results for inputs of these lengths."""

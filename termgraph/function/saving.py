@@ -20,13 +20,13 @@ from termgraph.function.inout import In, Out
 from termgraph.function.maker import FunctionMaker
 from termgraph.function.mode import Mode
 from termgraph.function.native import form_of, known_in_copy
-from termgraph.tensor.sharedvar import Container, clone_shared, compatible, is_shared, label
+from termgraph.tensor.sharedvar import Container, clone_shared, is_shared, label
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Variable
 from termgraph.terms.errors import TermgraphError, TypeMismatch
 from termgraph.terms.serial import flat_parts, from_flat_parts
 from termgraph.terms.term import Arg
-from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType, fits
 from termgraph.vm.profile import Profile
 
 VERSION = 1
@@ -74,7 +74,7 @@ def _checked_swap(f: Function, swap: Mapping[Any, Any]) -> dict[Any, Any]:
             raise TypeError(f"copy(swap=...): keys and values must be shared variables, got {old!r:.40}: {new!r:.40}")
         if not any(old is v for v in used):
             raise ValueError(f"copy(swap=...): the function does not use {label(old)}")
-        if not compatible(old.type, new.type):
+        if not fits(old.type, new.type):
             raise TypeMismatch(f"copy(swap=...): {label(old)} has type {old.type}, {label(new)} has type {new.type}")
     after = [swap.get(v, v) for v in used]
     for i, v in enumerate(after):

@@ -20,7 +20,7 @@ from termgraph.terms.dtypes import in_whole_elements, kind_of
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.term import Input
-from termgraph.terms.types import TensorType, Type, describe_value, from_others
+from termgraph.terms.types import TensorType, Type, describe_value, fits, from_others
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -375,7 +375,7 @@ def checked_update(target: Any, expression: Any) -> Any:
         if not isinstance(target.type, TensorType):
             raise TypeError(f"the update of {label(target)} must be a symbolic variable, got {expression!r:.60}")
         new = as_tensor(_of_dtype(expression, target.type.dtype))
-    if compatible(target.type, new.type):
+    if fits(target.type, new.type):
         return new
     text = f"the update of {label(target)} must have its type {target.type}, but the new value has type {new.type}"
     raise TypeMismatch(placed(new.site, text + _advice(target.type, new.type)))
@@ -400,14 +400,6 @@ def _of_dtype(value: float, dtype: str) -> Any:
     """Plain numbers and lists take the dtype of what they replace, if they fit."""
     array = np.asarray(value)
     return array.astype(dtype) if kind_of(array.dtype) in "biuf" and kind_of(dtype) in "fc" else value
-
-
-def compatible(old: Type, new: Type) -> bool:
-    """Whether a value of type `new` may stand where `old` is expected, lengths being checked at run time."""
-    if isinstance(old, TensorType) and isinstance(new, TensorType):
-        fits = all(a is None or b is None or a == b for a, b in zip(old.shape, new.shape))
-        return old.dtype == new.dtype and old.ndim == new.ndim and fits
-    return old.accepts(new)
 
 
 def _advice(old: Type, new: Type) -> str:

@@ -399,3 +399,11 @@ class TupleType(Type):
         return self is other
 
     __hash__ = object.__hash__
+
+
+def fits(want: Type, got: Type) -> bool:
+    """Whether a value of type `got` may be given where `want` is declared; unknown lengths are compared at run time."""
+    if isinstance(want, TensorType) and isinstance(got, TensorType):
+        lengths_fit = all(a is None or b is None or a == b for a, b in zip(want.shape, got.shape))
+        return want.dtype == got.dtype and want.ndim == got.ndim and lengths_fit
+    return want.accepts(got)

@@ -44,25 +44,16 @@ def _lengths(shape: tuple[int, ...]) -> list[Want]:
     return [Want((), "int64", (n, n)) for n in shape[2:]]
 
 
-@sampler(FORWARD)
-def _forward(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
-    image, filters, _ = _form(d, h)
-    dtype = d.rng.choice(DTYPES)
-    return d.fill(args, [Want(image, dtype), Want(filters, dtype)])
-
-
-@sampler(INPUTS)
-def _inputs(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
+@sampler(FORWARD, INPUTS, WEIGHTS)
+def _convolutions(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     image, filters, result = _form(d, h)
     dtype = d.rng.choice(DTYPES)
-    return d.fill(args, [Want(filters, dtype), Want(result, dtype), *_lengths(image)])
-
-
-@sampler(WEIGHTS)
-def _weights(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
-    image, filters, result = _form(d, h)
-    dtype = d.rng.choice(DTYPES)
-    return d.fill(args, [Want(image, dtype), Want(result, dtype), *_lengths(filters)])
+    takes, lengths = {
+        FORWARD: ((image, filters), []),
+        INPUTS: ((filters, result), _lengths(image)),
+        WEIGHTS: ((image, result), _lengths(filters)),
+    }[h.family.name]
+    return d.fill(args, [*[Want(shape, dtype) for shape in takes], *lengths])
 
 
 @sampler(POOL, MAX_GRAD, SUM_GRAD)

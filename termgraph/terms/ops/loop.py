@@ -21,7 +21,7 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.shaping import static_scalar
 from termgraph.terms.term import AnyTerm, Arg, Term, mk, mk1
 from termgraph.terms.traverse import children_first, substitute
-from termgraph.terms.types import TensorType, TupleType, Type
+from termgraph.terms.types import TensorType, TupleType, Type, fits
 
 # makes the function that runs a loop op on values: `run(n_steps, *operands) -> tuple`; the virtual machine puts its own
 Runner = Callable[..., tuple[Any, ...]]
@@ -151,12 +151,6 @@ def make_loop(
 
 
 # ---------------------------------------------------------------------- types
-def fits(want: Type, got: Type) -> bool:
-    """Whether a value of type `got` may be given where `want` is declared; unknown lengths are compared at run time."""
-    if isinstance(want, TensorType) and isinstance(got, TensorType):
-        lengths_fit = all(a is None or b is None or a == b for a, b in zip(want.shape, got.shape))
-        return want.dtype == got.dtype and want.ndim == got.ndim and lengths_fit
-    return want.accepts(got)
 
 
 def _infer_loop(

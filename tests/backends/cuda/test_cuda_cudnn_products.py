@@ -92,7 +92,7 @@ p = dict(name="conv_taps", dtype="float32", x=(2, 4, 5, 3), w=(6, 4, 1, 1), y=(2
 others = dict(dtype="float16"), dict(stride=(1, 2)), dict(pad=(1, 0)), dict(groups=2), dict(w=(6, 4, 1, 3))
 print([len(products(device.current(), {**p, **other}, "float32")) for other in ({}, *others)])
 gpu = device.current()
-gpu._blas = None  # not installed
+gpu._libraries["blas"] = None  # not installed
 print(products(gpu, p, "float32"))
 """
     assert lines(tmp_path, text) == ["[1, 0, 0, 0, 0, 0]", "[]"]

@@ -12,7 +12,6 @@ from typing import Any
 from termgraph._records import NamedTuple
 from termgraph.backends.cuda.driver.base import FORKED, CudaError, Driver, NoDevice, OutOfDeviceMemory
 
-_UNKNOWN = object()
 Compile = Callable[[str, str, tuple[str, ...], str], bytes]  # text, architecture, options, name -> image
 
 
@@ -81,24 +80,22 @@ class Device:
         self.borrowers: set[int] = set()  # streams of others that may still read what is in `late`
         self.landings: list[Any] = []  # memory of the host for results on their way
         self._status: Any = None
-        self._blas: Any = _UNKNOWN
-        self._dnn: Any = _UNKNOWN
+        self._libraries: dict[str, Any] = {}
 
     def dnn(self) -> Any:
         """cuDNN, under the same conditions as cuBLAS; else None."""
-        if len(_devices) > 1 and not getattr(self.driver, "graphs", True):
-            return None
-        if self._dnn is _UNKNOWN:
-            self._dnn = helpers().dnn(self) if self.driver.stream else None
-        return self._dnn
+        return self._library("dnn")
 
     def blas(self) -> Any:
         """cuBLAS, if it is installed and the driver is a real package; else None, and own kernels do the work."""
+        return self._library("blas")
+
+    def _library(self, name: str) -> Any:
         if len(_devices) > 1 and not getattr(self.driver, "graphs", True):
-            return None  # the library works in the context that the thread is in, which pycuda leaves between calls
-        if self._blas is _UNKNOWN:
-            self._blas = helpers().blas(self) if self.driver.stream else None
-        return self._blas
+            return None  # a library works in the context that the thread is in, which pycuda leaves between calls
+        if name not in self._libraries:
+            self._libraries[name] = getattr(helpers(), name)(self) if self.driver.stream else None
+        return self._libraries[name]
 
     def status(self, address: int, size: int) -> Any:
         """Queue a download of a program's status. Call it with the lock held until it has been read."""
