@@ -13,11 +13,12 @@ from termgraph.rules.definition import Rule
 from termgraph.rules.facts import FACTS, TermFact, knowledge_version
 from termgraph.rules.goals import Goal
 from termgraph.rules.memo import Memo
+from termgraph.rules.pattern import inner_terms
 from termgraph.rules.saturation import both_ways
 from termgraph.rules.steps import Steps
 from termgraph.terms.op import Op
 from termgraph.terms.ops.elementwise import add, mul, sub, true_div
-from termgraph.terms.term import AnyTerm, Term
+from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first, substitute
 
 STAGES = ("canonicalize", "stabilize", "canonicalize")
@@ -51,15 +52,8 @@ def _pointwise(r: Rule) -> bool:
     return any(all(map(_of_elements, (i.lhs, i.rhs))) for i in r.instances())
 
 
-def _of_elements(side: object) -> bool:
-    stack = [side]
-    while stack:
-        p = stack.pop()
-        if p.__class__ is Term:
-            if not isinstance(p.op, Op) or p.op.family.kind != "elementwise":
-                return False
-            stack += p.args
-    return True
+def _of_elements(side: Any) -> bool:
+    return all(isinstance(p.op, Op) and p.op.family.kind == "elementwise" for p in inner_terms(side))
 
 
 def steps() -> Steps:

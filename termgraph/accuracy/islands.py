@@ -13,7 +13,7 @@ from termgraph.rules import facts
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.assume import assume
 from termgraph.terms.term import AnyTerm, Input, mk
-from termgraph.terms.traverse import children_first, client_map, substitute
+from termgraph.terms.traverse import children_first, client_map, region, substitute
 from termgraph.terms.types import TensorType
 
 MOST_LEAVES, MOST_OPERATIONS = 6, 60
@@ -65,18 +65,9 @@ def _number(t: Any) -> bool:
 
 
 def _island(root: AnyTerm, inside: set, ranges: Mapping[Any, tuple[float, float]]) -> Island | None:
-    leaves: dict[Any, None] = {}
-    operations, stack, seen = 0, [root], {root}
-    while stack:
-        t = stack.pop()
-        operations += 1
-        for a in t.args:
-            if a in inside and a not in seen:
-                seen.add(a)
-                stack.append(a)
-            elif a not in inside and not _number(a):
-                leaves[a] = None
-    if not leaves or len(leaves) > MOST_LEAVES or operations > MOST_OPERATIONS:
+    operations, edge = region([root], inside.__contains__)
+    leaves = [t for t in edge if not _number(t)]
+    if not leaves or len(leaves) > MOST_LEAVES or len(operations) > MOST_OPERATIONS:
         return None
     order = tuple(sorted(leaves, key=lambda t: t._h))
     limits = tuple([range_of(t, ranges) for t in order])

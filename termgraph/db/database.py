@@ -27,7 +27,7 @@ from termgraph.rules.tags import SET_TAGS, STAGE_SETS, all_tags
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
-from termgraph.terms.term import AnyTerm, Term
+from termgraph.terms.term import AnyTerm
 
 if TYPE_CHECKING:
     from termgraph.rules.definition import Rule
@@ -344,15 +344,8 @@ def made_by(rule: Rule) -> list[Op]:
 
 
 def _families(pattern: PatternTerm) -> list[Op]:
-    found: list[Op] = []
-    stack = [pattern]
-    while stack:
-        p = stack.pop()
-        if p.__class__ is Term:
-            if not isinstance(p.op, (Var, patterns.HeadWith)) and p.op.family not in found:
-                found.append(p.op.family)
-            stack.extend(p.args)
-    return found
+    heads = [p.op for p in patterns.inner_terms(pattern)]
+    return list(dict.fromkeys(op.family for op in heads if not isinstance(op, (Var, patterns.HeadWith))))
 
 
 def rewrites(rule: Rule, before: AnyTerm, after: AnyTerm) -> Goal:

@@ -9,6 +9,7 @@ from termgraph.function.api import function
 from termgraph.function.mode import Mode
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.variable import Constant, Variable
+from termgraph.terms.traverse import parts_first
 
 
 def eval_intermediate_values(outputs: Any, inputs: Mapping[Any, Any]) -> dict[Variable, Any]:
@@ -36,15 +37,5 @@ def eval_intermediate_values(outputs: Any, inputs: Mapping[Any, Any]) -> dict[Va
 
 def _inputs_first(variables: list[Variable]) -> list[Variable]:
     """The variables so that each stands after those it is computed from."""
-    done: dict[int, Variable] = {}
-    wanted = {id(v) for v in variables}
-    stack: list[Any] = list(reversed(variables))
-    while stack:
-        v = stack[-1]
-        missing = [u for u in inputs_of(v) if id(u) not in done and id(u) in wanted]
-        if id(v) in done or not missing:
-            done.setdefault(id(v), v)
-            stack.pop()
-        else:
-            stack.extend(reversed(missing))
-    return list(done.values())
+    wanted = set(variables)
+    return parts_first(variables, lambda v: [u for u in inputs_of(v) if u in wanted])

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from termgraph.compile.capture import capture, describe
 from termgraph.tensor.bipartite import Viewer
+from termgraph.tensor.graph import applies_between
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import Apply, Constant, Variable, bare, variable_class
 from termgraph.terms.errors import GraphError
@@ -61,7 +62,7 @@ class FunctionGraph:
         viewer = Viewer(leaves, names, sites)
         self.outputs = viewer.variables(roots)
         self.inputs = [viewer.made[a] for a in args]
-        self._nodes = _in_order(self.outputs)
+        self._nodes = applies_between((), self.outputs)
         self._collect()
 
     def _collect(self) -> None:
@@ -120,21 +121,3 @@ class FunctionGraph:
 
 def _why(reason: str | None) -> str:
     return f" ({reason})" if reason else ""
-
-
-def _in_order(outputs: Sequence[Variable]) -> list[Apply]:
-    """The Apply nodes under the outputs, inputs first, without recursion."""
-    done: set[int] = set()
-    order: list[Apply] = []
-    stack: list[Any] = [v.owner for v in reversed(outputs) if v.owner is not None]
-    while stack:
-        node = stack.pop()
-        if node is None:
-            order.append(stack.pop())
-            continue
-        if id(node) in done:
-            continue
-        done.add(id(node))
-        stack += [node, None]
-        stack.extend(v.owner for v in reversed(node.inputs) if v.owner is not None)
-    return order

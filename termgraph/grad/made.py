@@ -28,7 +28,7 @@ from termgraph.terms.ops.elementwise import add, cast, conj, real
 from termgraph.terms.ops.sparse import csm, csm_data, csm_indices, csm_indptr, csm_shape
 from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import mk, mk1
-from termgraph.terms.traverse import children_first, resolve_bound, subterms
+from termgraph.terms.traverse import children_first, region, resolve_bound, subterms, users_first
 
 if TYPE_CHECKING:
     from termgraph.grad import explain, user_defined
@@ -98,15 +98,7 @@ def gradients_of(
 
 def connected(seeds: Iterable[Any], blocked: set) -> set:
     """Everything the seeds depend on other than through lengths and what is held constant."""
-    seen: set[Any] = set()
-    stack = list(seeds)
-    while stack:
-        t = stack.pop()
-        if t not in seen:
-            seen.add(t)
-            if t not in blocked and not cuts(t.op):
-                stack.extend(t.args)
-    return seen
+    return set(users_first(seeds, lambda t: () if t in blocked or cuts(t.op) else t.args))
 
 
 def _null_targets(run: Backward, targets: Sequence[Any]) -> set:
@@ -135,12 +127,8 @@ class _Sites:
             table[v.term] = v.site or table.get(v.term, ())
         for made, source in self.sources.items():  # in the order made: parts of it made before are known by then
             site = table.get(source, ())
-            stack = [made]
-            while stack:
-                t = stack.pop()
-                if t not in table:
-                    table[t] = site
-                    stack.extend(t.args)
+            new, _ = region([made], lambda t: t not in table)
+            table.update(dict.fromkeys(new, site))
         return table
 
 

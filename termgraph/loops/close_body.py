@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.loops.carries import Carry, settle_types
-from termgraph.tensor.bipartite import variables_of
+from termgraph.tensor.bipartite import inputs_of, variables_of
 from termgraph.tensor.variable import Variable
 from termgraph.terms.invariants import outer_terms
 from termgraph.terms.op import CONST, INPUT
 from termgraph.terms.ops.loop import loop, note_places
 from termgraph.terms.term import Arg
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import substitute, users_first
 
 
 class Traced:
@@ -75,18 +75,7 @@ def _variables_for(terms: Sequence[Any], roots: Sequence[Variable]) -> list[Vari
 
 def walk(roots: Iterable[Variable], stop: Callable[[Variable], bool] = lambda v: False) -> list[Variable]:
     """Variables and what they are computed from, each once, not below those where `stop` holds."""
-    seen: set[int] = set()
-    order = []
-    stack = list(roots)[::-1]
-    while stack:
-        v = stack.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
-        order.append(v)
-        if v.owner is not None and not stop(v):
-            stack.extend(reversed(v.owner.inputs))
-    return order
+    return users_first(roots, lambda v: () if stop(v) else inputs_of(v))
 
 
 class Places:

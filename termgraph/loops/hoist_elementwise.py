@@ -15,7 +15,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.linalg import dot
 from termgraph.terms.term import AnyTerm, Arg, mk, mk1
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, region
 
 _ALONG = frozenset(("softmax", "log_softmax"))  # over axes that are there after stacking too
 Stacks = Callable[[Any], Any]  # a value of one step -> those of all steps, or None
@@ -88,19 +88,8 @@ def _needs(y: AnyTerm, view: LoopView) -> list[Any] | None:
     """What a result is made of element by element, constants aside; None if it is not made so."""
     if not _is_along(y):
         return None
-    edge: dict[Any, None] = {}
-    seen, stack = {y}, list(y.args)
-    while stack:
-        a = stack.pop()
-        if a in seen:
-            continue
-        seen.add(a)
-        if a in view.ys or not _is_along(a):
-            if a.op is not CONST and a not in view.consts:
-                edge[a] = None
-        else:
-            stack += a.args
-    return list(edge) or None
+    _, edge = region(y.args, lambda a: a not in view.ys and _is_along(a))
+    return [a for a in edge if a.op is not CONST and a not in view.consts] or None
 
 
 def _is_along(t: AnyTerm) -> bool:

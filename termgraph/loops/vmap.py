@@ -17,6 +17,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.shaping import specify_shape
+from termgraph.terms.traverse import region
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
@@ -94,12 +95,8 @@ class _Mapping:
         leaves = {v.term: v for v in ancestors(self.args)} | {t: v for t, v in old.items() if not t.args}
         sites = {new: old[t].site for new, t in made.items() if t in old}
         for new, site in list(sites.items()):  # a product of rows became a product and a sum: both are from that line
-            waiting = list(new.args)
-            while waiting:
-                part = waiting.pop()
-                if part.args and part not in sites and part not in made and part not in leaves:
-                    sites[part] = site
-                    waiting.extend(part.args)
+            parts, _ = region(new.args, lambda t: t.args and not (t in sites or t in made or t in leaves))
+            sites.update(dict.fromkeys(parts, site))
         return variables_of(terms, leaves, sites=sites)
 
 

@@ -16,7 +16,7 @@ from termgraph.rules.goals import Goal, GoalCall, call_site
 from termgraph.rules.kinds import Guard, Kind, SegVar
 from termgraph.rules.optional import parts_left_out
 from termgraph.rules.parts import with_parts
-from termgraph.rules.pattern import Captured, Pattern, free_variables, operand, this
+from termgraph.rules.pattern import Captured, Pattern, free_variables, inner_terms, operand, this
 from termgraph.rules.stage import stage
 from termgraph.rules.tags import WORDS, all_tags
 from termgraph.rules.text import pattern_text
@@ -212,13 +212,8 @@ def _check_left(r: Rule) -> None:
         raise RuleError(f"the left side is {pattern_text(r.lhs)}; without an operator it would match anything")
     if not r.lhs.lvars:
         raise RuleError(f"the left side {pattern_text(r.lhs)} has no metavariable; constants are folded, not matched")
-    stack = [r.lhs]
-    while stack:
-        p = stack.pop()
-        if p.__class__ is not Term:
-            continue
+    for p in inner_terms(r.lhs):
         _check_node(r, p)
-        stack.extend(p.args)
 
 
 def _check_node(r: Rule, p: Term) -> None:

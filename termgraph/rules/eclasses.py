@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from termgraph.terms.term import AnyTerm, Term, mk
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, work_out
 
 Node = tuple[Any, tuple[int, ...]]  # an op and the classes of its operands; a leaf and none
 
@@ -123,20 +123,15 @@ class Classes:
 
     def cheapest(self, c: int) -> Any:
         """The cheapest term of a class."""
-        stack = [self.find(c)]
-        while stack:
-            at = stack[-1]
-            op, operands = self.best[at][1]
-            waiting = [a for a in map(self.find, operands) if a not in self.terms]
-            if at in self.terms:
-                stack.pop()
-            elif waiting:
-                stack.extend(waiting)
-            else:
-                args = tuple([self.terms[self.find(a)] for a in operands])
-                self.terms[at] = mk(op, args) if args else op
-                stack.pop()
-        return self.terms[self.find(c)]
+
+        def operands(at: int) -> list[int]:
+            return [self.find(a) for a in self.best[at][1][1]]
+
+        def made(at: int) -> Any:
+            op, args = self.best[at][1][0], tuple([self.terms[a] for a in operands(at)])
+            return mk(op, args) if args else op
+
+        return work_out(self.terms, self.find(c), operands, made)
 
     def forms(self, c: int, most: int) -> list[Any]:
         """Terms of a class: the cheapest first, then one for each other node."""

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from termgraph.rules.forms import Instance
 from termgraph.rules.optional import may_be_missing
-from termgraph.rules.pattern import Captured, free_variables
+from termgraph.rules.pattern import Captured, free_variables, inner_terms
 from termgraph.rules.stage import ARITHMETIC
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle
-from termgraph.terms.term import Term
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -66,15 +65,7 @@ def _awaited(rule: Any) -> list[Callable[..., Any]]:
 
 def families(pattern: PatternTerm) -> frozenset[Any]:
     """The families of the operators that a pattern names, at its root too."""
-    found = set()
-    stack = [pattern]
-    while stack:
-        p = stack.pop()
-        if p.__class__ is Term:
-            if isinstance(p.op, (Op, Captured)):
-                found.add(p.op.family)
-            stack.extend(p.args)
-    return frozenset(found)
+    return frozenset(p.op.family for p in inner_terms(pattern) if isinstance(p.op, (Op, Captured)))
 
 
 def below(pattern: PatternTerm) -> frozenset[Any]:

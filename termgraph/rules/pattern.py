@@ -17,7 +17,8 @@ from termgraph.terms.leaves import EMPTY
 from termgraph.terms.op import Lift, Op, is_var
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.derivative import NOTHING, tup
-from termgraph.terms.term import Const, Lit, as_term, mk
+from termgraph.terms.term import Const, Lit, Term, as_term, mk
+from termgraph.terms.traverse import users_first
 
 
 class HeadWith:
@@ -168,6 +169,12 @@ def free_variables(term: Any) -> frozenset[Any]:
     if is_var(term):
         return frozenset((term,))
     return getattr(term, "lvars", EMPTY)
+
+
+def inner_terms(pattern: Any) -> list[Term]:
+    """What a pattern consists of, without metavariables and literals."""
+    below = lambda p: [a for a in p.args if a.__class__ is Term]  # noqa: E731
+    return users_first([pattern] if pattern.__class__ is Term else [], below)
 
 
 def nested_vars(value: object) -> list[Var]:

@@ -14,6 +14,7 @@ from termgraph.config import config
 from termgraph.function.jit import jit
 from termgraph.rules.pattern import Pattern
 from termgraph.sympy.table import CONSTANTS, readers, require_sympy
+from termgraph.terms.traverse import work_out
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
@@ -104,19 +105,7 @@ def read(expr: Basic, leaf: Callable[[Any], Any], wrap: Callable[[Any], Any] = l
 
 def _read_all(expr: Basic, leaf: Callable) -> TensorVariable:
     done: dict[Any, Any] = {}
-    stack = [expr]
-    while stack:
-        e = stack[-1]
-        if e in done:
-            stack.pop()
-            continue
-        missing = [a for a in _operands(e) if a not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        done[e] = _one(e, done, leaf)
-    return done[expr]
+    return work_out(done, expr, _operands, lambda e: _one(e, done, leaf))
 
 
 def _operands(e: Basic) -> tuple:

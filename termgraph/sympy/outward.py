@@ -20,6 +20,7 @@ from termgraph.tensor.variable import Variable
 from termgraph.tensor.wrap import variable_of_term
 from termgraph.terms.op import CONST
 from termgraph.terms.term import AnyTerm, as_term, is_term
+from termgraph.terms.traverse import parts_first
 from termgraph.terms.types import TensorType
 
 if TYPE_CHECKING:
@@ -62,19 +63,7 @@ def write(sympy: ModuleType, terms: list, leaf: Callable[[Any], Any]) -> list:
 
 def _needed(terms: list) -> list:
     """The terms to write, operands first; what is below a term without counterpart is not looked at."""
-    seen: set[int] = set()
-    order: list[Any] = []
-    stack = [(t, False) for t in reversed(terms)]
-    while stack:
-        t, ready = stack.pop()
-        if ready:
-            order.append(t)
-        elif id(t) not in seen:
-            seen.add(id(t))
-            stack.append((t, True))
-            if _known(t):
-                stack.extend((a, False) for a in reversed(t.args) if not isinstance(a, Var))
-    return order
+    return parts_first(terms, lambda t: [a for a in t.args if not isinstance(a, Var)] if _known(t) else ())
 
 
 def _known(t: Any) -> bool:

@@ -9,7 +9,7 @@ from termgraph.tensor.variable import Apply, Constant, TensorConstant, Variable,
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.term import AnyTerm, Term, mk1
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, users_first
 from termgraph.terms.types import TensorType, TupleType
 
 
@@ -78,17 +78,7 @@ class Viewer:
 
 def ancestors(variables: Iterable[Variable]) -> list[Variable]:
     """The variables and all they are computed from, each once, outputs first."""
-    seen: set[int] = set()
-    order = []
-    stack = list(variables)[::-1]
-    while stack:
-        v = stack.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
-        order.append(v)
-        stack.extend(reversed(inputs_of(v)))
-    return order
+    return users_first(variables, inputs_of)
 
 
 def inputs_of(v: Variable) -> Sequence[Variable]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from termgraph.tensor.bipartite import Viewer
+from termgraph.tensor.bipartite import Viewer, inputs_of
 from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import INPUT
-from termgraph.terms.traverse import children_first, equal_up_to_inputs, substitute
+from termgraph.terms.traverse import children_first, equal_up_to_inputs, parts_first, substitute
 
 
 def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
@@ -24,19 +24,7 @@ def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) 
     [1, 3]
     """
     stop = set(blockers)
-    order: list[Variable] = []
-    seen: set[Variable] = set()
-    stack: list[Any] = list(variables)[::-1]
-    while stack:
-        v = stack.pop()
-        if v is None:
-            order.append(stack.pop())
-        elif v not in seen:
-            seen.add(v)
-            stack += [v, None]
-            if v not in stop and v.owner is not None:
-                stack.extend(reversed(v.owner.inputs))
-    return order
+    return parts_first(variables, lambda v: () if v in stop else inputs_of(v))
 
 
 def graph_inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.variable import Variable
+from termgraph.terms.traverse import work_out
 
 _origins: weakref.WeakKeyDictionary[Variable, Sequence[Variable]] = weakref.WeakKeyDictionary()
 
@@ -45,16 +46,6 @@ def differentiated(variables: Sequence[Variable]) -> tuple[list[bool], list[Vari
 
 def _note_gradients(variables: Sequence[Variable], within: dict[Variable, bool]) -> None:
     """Note of all that variables are computed from whether gradients are in it; what these are made of is not asked."""
-    stack = list(variables)
-    while stack:
-        v = stack[-1]
-        if v in within:
-            stack.pop()
-            continue
-        operands = () if v in _origins else inputs_of(v)
-        todo = [u for u in operands if u not in within]
-        if todo:
-            stack += todo
-            continue
-        stack.pop()
-        within[v] = v in _origins or any(within[u] for u in operands)
+    operands = lambda v: () if v in _origins else inputs_of(v)  # noqa: E731
+    for v in variables:
+        work_out(within, v, operands, lambda u: u in _origins or any(within[w] for w in operands(u)))

@@ -11,6 +11,7 @@ from typing import Any
 from termgraph.tensor.trace import frames_of
 from termgraph.tensor.variable import TensorVariable, Variable, apply_terms, bare, bare_apply, result, variable_class
 from termgraph.terms.op import Op
+from termgraph.terms.traverse import parts_first
 
 
 def state_of(v: Variable) -> tuple:
@@ -34,22 +35,7 @@ def _tags(v: Variable) -> dict | None:
 
 def _ancestors(v: Variable) -> tuple[list[Variable], dict[int, int]]:
     """The variables above `v`, inputs before users, and a number for each."""
-    order: list[Variable] = []
-    seen: set[int] = set()
-    stack: list[Any] = [v]
-    while stack:
-        u = stack.pop()
-        if u is None:
-            order.append(stack.pop())
-            continue
-        if id(u) in seen:
-            continue
-        seen.add(id(u))
-        if u._owner is None:
-            order.append(u)
-        else:
-            stack += [u, None]
-            stack.extend(reversed(u.owner.inputs))
+    order = parts_first([v], lambda u: () if u._owner is None else u.owner.inputs)
     return order, {id(u): i for i, u in enumerate(order)}
 
 

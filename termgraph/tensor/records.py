@@ -32,6 +32,7 @@ from termgraph.terms.graph_records import TERMS
 from termgraph.terms.op import Op
 from termgraph.terms.ops.transfer import device_number
 from termgraph.terms.records import BadRecord, Kind, Reader, Writer, read_named
+from termgraph.terms.traverse import parts_first
 from termgraph.terms.types import TensorType, Type
 
 if TYPE_CHECKING:
@@ -80,17 +81,8 @@ def _variable(w: Writer, v: Variable) -> list:
     if v._owner is None:
         _leaf(w, v)
         return []
-    stack: list[Any] = [v.owner]
-    while stack:
-        node = stack[-1]
-        if w.knows(node):
-            stack.pop()
-            continue
-        missing = [i.owner for i in node.inputs if i._owner is not None and not w.knows(i.owner)]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
+    unknown = lambda node: [i.owner for i in node.inputs if i._owner is not None and not w.knows(i.owner)]  # noqa: E731
+    for node in parts_first([v.owner], unknown):
         _node(w, node)
     return []
 

@@ -16,6 +16,7 @@ from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.evaluate import apply_meaning
 from termgraph.terms.op import CONST
+from termgraph.terms.traverse import parts_first
 
 
 class MissingTestValue(AttributeError):
@@ -33,18 +34,9 @@ def get_test_value(v: Any) -> np.ndarray:
     """
     if not isinstance(v, Variable):
         return v
-    stack = [v]
-    while stack:
-        u = stack[-1]
-        if _known(u):
-            stack.pop()
-            continue
-        missing = [i for i in _inputs(u) if not _known(i)]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        _compute(u)
+    for u in parts_first([v], lambda u: () if _known(u) else _inputs(u)):
+        if not _known(u):
+            _compute(u)
     return _value(v)
 
 

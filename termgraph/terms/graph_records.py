@@ -16,7 +16,7 @@ from termgraph.terms.op import ARG, INPUT, OPS, Op, find_op
 from termgraph.terms.records import BadRecord, Kind, Reader, Writer
 from termgraph.terms.sparse import FORMATS, SparseType, is_sparse_value, matrix_of
 from termgraph.terms.term import AnyTerm, Term, mk
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, parts_first
 from termgraph.terms.types import TensorType, TupleType, Type
 
 sparse = lazy("scipy.sparse")
@@ -166,17 +166,7 @@ def check_arguments(roots: list[Any], types: list[Any]) -> None:
 # ---------------------------------------------------------------------- terms
 def _term(w: Writer, root: Term) -> list[Any]:
     """All terms below that have no record yet, arguments first, without recursion; then this one."""
-    stack: list[Any] = [root]
-    while stack:
-        t = stack[-1]
-        if w.knows(t):
-            stack.pop()
-            continue
-        missing = [a for a in t.args if a.__class__ is Term and not w.knows(a)]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
+    for t in parts_first([root], lambda t: [a for a in t.args if a.__class__ is Term and not w.knows(a)]):
         if t.lvars:
             raise BadRecord(f"a pattern cannot be saved: {t!r:.60}")
         w.add(t, "term", w.number(t.op), *w.numbers(t.args))

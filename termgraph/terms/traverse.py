@@ -1,6 +1,6 @@
-"""Walking and rebuilding graphs without recursion.
+"""Walking and rebuilding graphs without recursion: of terms, and of anything that is made of parts.
 
-Every function takes one term or a sequence of them, and visits each shared node once.
+Every function takes the roots of a graph, and visits each shared node once.
 """
 
 from __future__ import annotations
@@ -8,13 +8,99 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from termgraph.terms.errors import GraphError
 from termgraph.terms.op import ARG, INPUT
 from termgraph.terms.term import AnyTerm, Arg, Term, mk, mk2
 
+T = TypeVar("T")
+V = TypeVar("V")
+ARGS = attrgetter("args")  # what terms are made of
 
+
+# ---------------------------------------------------------------------- graphs of anything
+def users_first(roots: Iterable[T], parts: Callable[[T], Iterable[T]]) -> list[T]:
+    """The roots and all that they are made of, each once, before its `parts`: depth first, from left to right."""
+    found: dict[T, None] = {}
+    stack = [*roots][::-1]
+    while stack:
+        x = stack.pop()
+        if x not in found:
+            found[x] = None
+            stack += [*parts(x)][::-1]
+    return list(found)
+
+
+def parts_first(roots: Iterable[T], parts: Callable[[T], Iterable[T]]) -> list[T]:
+    """The roots and all that they are made of, each once, after its `parts`: depth first, from left to right."""
+    seen: set[T] = set()
+    order: list[T] = []
+    stack: list[Any] = [*roots][::-1]
+    while stack:
+        x = stack.pop()
+        if x is None:
+            order.append(stack.pop())
+        elif x not in seen:
+            seen.add(x)
+            stack += (x, None, *[*parts(x)][::-1])
+    return order
+
+
+def region(
+    roots: Iterable[T], is_inside: Callable[[T], Any], parts: Callable[[T], Iterable[T]] = ARGS
+) -> tuple[list[T], list[T]]:
+    """What there is from the roots down to where it `is_inside` no more, and this edge: users first."""
+    inside: dict[T, None] = {}
+    edge: dict[T, None] = {}
+    stack = [*roots][::-1]
+    while stack:
+        x = stack.pop()
+        if x in inside or x in edge:
+            continue
+        if is_inside(x):
+            inside[x] = None
+            stack += [*parts(x)][::-1]
+        else:
+            edge[x] = None
+    return list(inside), list(edge)
+
+
+def work_out(known: dict[T, V], root: T, parts: Callable[[T], Iterable[T]], rule: Callable[[T], V]) -> V:
+    """The value of a root by a rule that needs those of its `parts`; each is worked out once."""
+    stack = [root]
+    while stack:
+        x = stack[-1]
+        missing = [p for p in parts(x) if p not in known] if x not in known else []
+        if missing:
+            stack += missing
+            continue
+        if x not in known:
+            known[x] = rule(x)
+        stack.pop()
+    return known[root]
+
+
+def path_down(roots: Iterable[T], is_end: Callable[[T], bool], parts: Callable[[T], Iterable[T]]) -> list[T]:
+    """One chain from a root down to an end (both included), or [] if there is none."""
+    user: dict[T, T | None] = dict.fromkeys(roots)
+    stack = list(user)
+    while stack:
+        x: T | None = stack.pop()
+        if is_end(x):  # type: ignore[arg-type]
+            chain = []
+            while x is not None:
+                chain.append(x)
+                x = user[x]
+            return chain[::-1]
+        new = [p for p in parts(x) if p not in user]  # type: ignore[arg-type]
+        user.update(dict.fromkeys(new, x))
+        stack += new
+    return []
+
+
+# ---------------------------------------------------------------------- terms
 class _Kept(threading.local):
     """The orders of large graphs, by the identities of their roots, while `orders_kept`; each holds its roots."""
 
@@ -112,25 +198,18 @@ def resolve_bound(roots: list[Any]) -> list[Any]:
     leaves = free_inputs(roots)
     if not any(leaf.bound is not None for leaf in leaves):
         return roots
-    done: dict[int, Any] = {}
-    stack = list(roots)
-    while stack:
-        t = stack[-1]
-        if id(t) in done:
-            stack.pop()
-            continue
-        needs = (t.bound,) if t.op is INPUT and t.bound is not None else t.args
-        missing = [a for a in needs if id(a) not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        new = tuple([done[id(a)] for a in needs])
+    done: dict[Any, Any] = {}
+
+    def parts(t: Any) -> Any:
+        return (t.bound,) if t.op is INPUT and t.bound is not None else t.args
+
+    def resolved(t: Any) -> Any:
+        new = tuple([done[a] for a in parts(t)])
         if t.op is INPUT:
-            done[id(t)] = new[0] if new else t
-        else:
-            done[id(t)] = t if all(a is b for a, b in zip(new, t.args)) else mk(t.op, new) if new else t
-    return [done[id(r)] for r in roots]
+            return new[0] if new else t
+        return t if all(a is b for a, b in zip(new, t.args)) else mk(t.op, new) if new else t
+
+    return [work_out(done, r, parts, resolved) for r in roots]
 
 
 def substitute(roots: Sequence[Any], replace: Mapping[Any, Any]) -> list[Any]:
@@ -178,21 +257,7 @@ def depends_on(root: AnyTerm, leaf: AnyTerm) -> bool:
 
 def path_to(root: AnyTerm, leaf: AnyTerm) -> list[Any]:
     """One chain of terms from `root` down to `leaf` (both included), or [] if it does not occur."""
-    parent: dict[int, Any] = {id(root): None}
-    stack = [root]
-    while stack:
-        t = stack.pop()
-        if t is leaf:
-            chain = []
-            while t is not None:
-                chain.append(t)
-                t = parent[id(t)]
-            return chain[::-1]
-        for a in t.args:
-            if id(a) not in parent:
-                parent[id(a)] = t
-                stack.append(a)
-    return []
+    return path_down([root], lambda t: t is leaf, ARGS)
 
 
 def client_map(roots: Iterable[Any]) -> dict[Any, list[tuple[Any, int]]]:

@@ -9,10 +9,12 @@ from termgraph._records import record
 from termgraph.backends.c.text.timers import TimedPart
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.function.native import in_graph, ordered
+from termgraph.tensor.bipartite import ancestors
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.terms.op import Op, index_text
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.traverse import parts_first, users_first
 
 NAMED = 3  # operations in the label of a group; the others are counted
 
@@ -50,7 +52,7 @@ def kernels_of(f: Any, roots: Sequence[Variable]) -> dict[Any, Group]:
     if work is None:
         return {}
     parts = _machine_parts(f) if isinstance(f, MachineFunction) else _native_parts(f)
-    variable = {v.term: v for v in _variables(roots)}
+    variable = {v.term: v for v in ancestors(roots)}
     stored = {t for _, terms in parts for t in terms}
     found: dict[Any, Group] = {}
     for title, terms in parts:
@@ -89,39 +91,20 @@ def _between(
     outputs: Iterable[Variable], stops: Callable[[Variable], bool]
 ) -> tuple[dict[Apply, None], list[Variable]]:
     """The applications from outputs back to where it stops, and what they take from there. Constants stay inside."""
-    inside: dict[Apply, None] = {}
-    inputs: dict[Any, Variable] = {}
-    stack = [v.owner for v in outputs if v.owner is not None]
     own = {v.term for v in outputs}
-    while stack:
-        node = stack.pop()
-        if node in inside:
-            continue
-        inside[node] = None
-        for v in node.inputs:
-            if v.owner is not None and (v.term in own or not stops(v)):
-                stack.append(v.owner)
-            elif not isinstance(v, Constant):
-                inputs[v.term] = v
-    return inside, list(inputs.values())
+
+    def is_inside(v: Variable) -> bool:
+        return v.owner is not None and (v.term in own or not stops(v))
+
+    inside = users_first(_owners(outputs), lambda node: _owners(filter(is_inside, node.inputs)))
+    edge = {v.term: v for node in inside for v in node.inputs if not is_inside(v) and not isinstance(v, Constant)}
+    return dict.fromkeys(inside), list(edge.values())
 
 
 def _label(inside: Iterable[Apply]) -> str:
     names = list(dict.fromkeys(op_label(node.op) for node in inside))[::-1]
     more = len(names) - NAMED
     return " ".join(names[:NAMED]) + (f" +{more}" if more > 0 else "")
-
-
-def _variables(roots: Sequence[Variable]) -> list[Variable]:
-    """All variables of a graph, users first."""
-    seen: dict[Variable, None] = {}
-    stack = list(roots)
-    while stack:
-        v = stack.pop()
-        if v not in seen:
-            seen[v] = None
-            stack += v.owner.inputs if v.owner is not None else ()
-    return list(seen)
 
 
 # ---------------------------------------------------------------------- branches
@@ -184,16 +167,8 @@ def _common(a: Chain, b: Chain) -> Chain:
 
 
 def _children_first(outputs: Sequence[Variable], stops: Any) -> list[Apply]:
-    order: dict[Apply, None] = {}
-    stack = [(v.owner, False) for v in outputs if v.owner is not None]
-    while stack:
-        node, ready = stack.pop()
-        if node in order:
-            continue
-        if ready:
-            order[node] = None
-            continue
-        stack.append((node, True))
-        needs = [v.owner for v in node.inputs if v.owner is not None and v.term not in stops]
-        stack += [(need, False) for need in needs if need not in order]
-    return list(order)
+    return parts_first(_owners(outputs), lambda node: _owners(v for v in node.inputs if v.term not in stops))
+
+
+def _owners(variables: Iterable[Variable]) -> list[Apply]:
+    return [v.owner for v in variables if v.owner is not None]

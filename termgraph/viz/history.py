@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from termgraph.terms.term import AnyTerm
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, region
 
 
 class Applied(NamedTuple):
@@ -46,13 +46,9 @@ class MadeBy:
         self._seen.update(self._old)
 
     def _note(self, after: AnyTerm, number: int) -> None:
-        stack = [after]
-        while stack:
-            t = stack.pop()
-            if t not in self._seen and t not in self._old:
-                self._seen.add(t)
-                self._number[t] = number
-                stack += t.args
+        new, _ = region([after], lambda t: t not in self._seen and t not in self._old)
+        self._seen.update(new)
+        self._number.update(dict.fromkeys(new, number))
 
     def rule_of(self, term: AnyTerm) -> int:
         """The number of the record of the rule that made a term; -1 if it is as it was written."""

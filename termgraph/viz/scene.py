@@ -11,6 +11,7 @@ from termgraph._records import record
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
 from termgraph.tensor.trace import where
 from termgraph.tensor.variable import Apply, Constant, TensorVariable, Variable
+from termgraph.terms.traverse import parts_first
 from termgraph.viz.groups import Group, branches, kernels_of, op_label, short
 from termgraph.viz.history import MadeBy, RuleHistory
 from termgraph.viz.loops import body_of
@@ -183,21 +184,8 @@ def _mark_overwritten(scene: Scene, number: dict[Any, int], part: Apply, known: 
 
 def _in_order(outputs: Sequence[Variable], piece_of: Callable[[Variable], Any]) -> list[Any]:
     """Leaves, applications and groups, each after what it needs."""
-    order: list[Any] = []
-    state: dict[Any, bool] = {}
-    stack: list[Any] = [piece_of(v) for v in reversed(outputs)]
-    while stack:
-        part = stack[-1]
-        if part not in state:
-            state[part] = False
-            needs = () if isinstance(part, Variable) else [piece_of(v) for v in part.inputs]
-            stack.extend(n for n in reversed(needs) if n not in state)
-            continue
-        stack.pop()
-        if not state[part]:
-            state[part] = True
-            order.append(part)
-    return order
+    needs = lambda part: () if isinstance(part, Variable) else map(piece_of, part.inputs)  # noqa: E731
+    return parts_first(map(piece_of, outputs), needs)
 
 
 def _node(part: Apply, known: Measured, made: MadeBy) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.tensor.display_names import constant_text, short_repr, type_name
+from termgraph.tensor.graph import ancestors
 from termgraph.tensor.variable import Apply, Constant, Variable
 from termgraph.viz.scene import MOST_NODES, Edge, Node, Scene
 from termgraph.viz.tree import graph_outputs
@@ -14,7 +15,7 @@ def structure_of(obj: object) -> Scene:
     """Each application with its op above it, between the variables it takes and makes, which have their types above."""
     scene = Scene("structure")
     number: dict[Any, int] = {}
-    for v in _variables(graph_outputs(obj)[0]):
+    for v in ancestors(graph_outputs(obj)[0]):
         node = v.owner
         if node is not None and node not in number:
             _apply(scene, number, node)
@@ -45,20 +46,6 @@ def _add(scene: Scene, number: dict[Any, int], key: object, node: Node) -> None:
         raise ValueError(f"the graph has more than {MOST_NODES} parts, which no picture makes clear; use tg.dprint")
     number[key] = len(scene.nodes)
     scene.nodes.append(node)
-
-
-def _variables(outputs: list[Variable]) -> list[Variable]:
-    """All variables, each after those it is computed from."""
-    order: dict[Variable, None] = {}
-    stack: list[tuple[Variable, bool]] = [(v, False) for v in reversed(outputs)]
-    while stack:
-        v, ready = stack.pop()
-        if ready or v in order:
-            order[v] = None
-            continue
-        stack.append((v, True))
-        stack += [(i, False) for i in reversed(v.owner.inputs if v.owner else []) if i not in order]
-    return list(order)
 
 
 def _label(v: Variable) -> str:

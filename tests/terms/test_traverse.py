@@ -52,3 +52,44 @@ def test_compiling_walks_a_graph_a_few_times_whoever_asks(monkeypatch):
     walks = counted(monkeypatch)
     tg.function([x], g, mode=tg.Mode(optimizer=None, linker="py"))
     assert len(walks) <= 8
+
+
+MADE_OF = {"top": "ab", "a": "xy", "b": "yz", "x": "", "y": "z", "z": ""}
+
+
+def below(part):
+    return MADE_OF[part]
+
+
+def test_walks_meet_each_part_once_from_left_to_right():
+    assert traverse.users_first(["top"], below) == ["top", "a", "x", "y", "z", "b"]
+    assert traverse.parts_first(["top"], below) == ["x", "z", "y", "a", "b", "top"]
+    assert traverse.users_first("bz", below) == ["b", "y", "z"] and traverse.parts_first("zb", below) == ["z", "y", "b"]
+
+
+def test_a_region_and_its_edge():
+    inside, edge = traverse.region(["top"], lambda part: part in ("top", "a"), below)
+    assert inside == ["top", "a"] and edge == ["x", "y", "b"]
+
+
+def test_each_part_is_worked_out_once():
+    known, asked = {"z": 5}, []
+
+    def rule(part):
+        asked.append(part)
+        return 1 + sum(known[p] for p in MADE_OF[part])
+
+    assert traverse.work_out(known, "top", below, rule) == 21
+    assert sorted(asked) == ["a", "b", "top", "x", "y"]
+    assert traverse.work_out(known, "a", below, rule) == 8 and len(asked) == 5
+
+
+def test_a_path_down():
+    assert traverse.path_down(["top"], lambda part: part == "x", below) == ["top", "a", "x"]
+    assert traverse.path_down(["b", "top"], lambda part: part == "w", below) == []
+
+
+def test_walks_are_as_deep_as_graphs():
+    deep = lambda n: [n - 1] if n else []  # noqa: E731
+    assert traverse.parts_first([10**5], deep)[-1] == traverse.users_first([10**5], deep)[0] == 10**5
+    assert traverse.work_out({}, 10**5, deep, lambda n: n) == 10**5

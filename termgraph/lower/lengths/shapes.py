@@ -34,7 +34,7 @@ from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import AnyTerm, Const
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, work_out
 from termgraph.terms.types import TensorType
 
 Shape = tuple[Poly, ...]
@@ -184,20 +184,12 @@ class Lengths:
 
     def as_poly(self, root: AnyTerm, user: AnyTerm) -> Poly:
         """An integer scalar term as a polynomial in lengths and values of arguments."""
-        done, stack = self._known_numbers(), [root]
-        while stack:
-            t = stack[-1]
-            if t in done:
-                stack.pop()
-                continue
-            args = t.args if is_arithmetic(t) else ()
-            missing = [a for a in args if a not in done]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            done[t] = self._scalar(t, [done[a] for a in args], user)
-        return self._norm(done[root])
+        done = self._known_numbers()
+
+        def number(t: AnyTerm) -> Poly:
+            return self._scalar(t, [done[a] for a in _operands(t)], user)
+
+        return self._norm(work_out(done, root, _operands, number))
 
     def _known_numbers(self) -> dict[Any, Poly]:
         """Integer scalars as polynomials; forgotten when lengths are found equal, here or in the body of a loop."""
@@ -370,6 +362,10 @@ def _is_wide(t: AnyTerm) -> bool:
         given = t.args[0].type if name == "cast" else t.type
         return size >= 4 and name in BETWEEN and given.kind == "u" and np.dtype(given.dtype).itemsize <= size
     return bool(t.type.kind == "i") and size >= (8 if name in ("sqr", "pow", "abs") else 4)
+
+
+def _operands(t: AnyTerm) -> tuple[AnyTerm, ...]:
+    return t.args if is_arithmetic(t) else ()
 
 
 def is_arithmetic(t: AnyTerm) -> bool:

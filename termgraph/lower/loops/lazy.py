@@ -10,7 +10,7 @@ from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.term import AnyTerm
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, parts_first, region
 from termgraph.terms.types import TensorType
 
 FEW = 30  # a choice between so many numbers at most is made without storing anything
@@ -60,18 +60,7 @@ def surely_needed(roots: Iterable[Any], leaves: Collection[Any] = ()) -> list[An
 
 
 def _operands_first(roots: Sequence[Any], leaves: Collection[Any], more: Mapping[Any, Sequence[Any]]) -> list[Any]:
-    seen: set[Any] = set()
-    out: list[Any] = []
-    stack = [(t, False) for t in reversed(roots)]
-    while stack:
-        t, done = stack.pop()
-        if done:
-            out.append(t)
-        elif t not in seen:
-            seen.add(t)
-            stack.append((t, True))
-            stack.extend((a, False) for a in reversed((*operands_of(t, leaves), *more.get(t, ()))))
-    return out
+    return parts_first(roots, lambda t: (*operands_of(t, leaves), *more.get(t, ())))
 
 
 def _taken(choice: AnyTerm, several: Collection[Any]) -> list[Any]:
@@ -98,15 +87,5 @@ def _sure_parts(sides: Sequence[AnyTerm]) -> Sequence[AnyTerm]:
 
 def edge_of(roots: Iterable[Any], known: Collection[Any]) -> list[Any]:
     """The known terms and the arguments that the roots are computed from."""
-    out: dict[Any, None] = {}
-    seen: set[Any] = set()
-    stack = list(roots)
-    while stack:
-        t = stack.pop()
-        if t in known or t.op is ARG:
-            if t.op is not CONST:
-                out[t] = None
-        elif t not in seen:
-            seen.add(t)
-            stack += t.args
-    return list(out)
+    _, edge = region(roots, lambda t: t not in known and t.op is not ARG)
+    return [t for t in edge if t.op is not CONST]

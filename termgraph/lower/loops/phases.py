@@ -11,6 +11,7 @@ from typing import Any
 from termgraph.lower.loops.tree import Call, Compound
 from termgraph.lower.push.kernel import LOAD, Buf, scalars
 from termgraph.lower.storage.policy import Store
+from termgraph.terms.traverse import work_out
 
 
 def writers_of(statements: Iterable[Any]) -> dict[Buf, list[Any]]:
@@ -25,18 +26,8 @@ def writers_of(statements: Iterable[Any]) -> dict[Buf, list[Any]]:
 def phases(before: Mapping[Any, Sequence[Any]]) -> dict[Any, float]:
     """When each may run: one phase after the last of those before it."""
     phase: dict[Any, float] = {}
-    stack = list(reversed(list(before)))
-    while stack:
-        x = stack[-1]
-        if x in phase:
-            stack.pop()
-            continue
-        todo = [y for y in before[x] if y not in phase]
-        if todo:
-            stack.extend(todo)
-            continue
-        phase[x] = max([phase[y] + 1 for y in before[x]], default=0)
-        stack.pop()
+    for x in before:
+        work_out(phase, x, before.__getitem__, lambda x: max([phase[y] + 1 for y in before[x]], default=0))
     return phase
 
 

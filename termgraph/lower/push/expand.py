@@ -35,7 +35,7 @@ from termgraph.terms.ops.reduce import max_or_lowest, sum_
 from termgraph.terms.ops.shaping import arange, shape_i, specify_shape
 from termgraph.terms.ops.sorting import argsort, sort, too_few
 from termgraph.terms.term import AnyTerm, Const, mk
-from termgraph.terms.traverse import rebuild
+from termgraph.terms.traverse import rebuild, region
 from termgraph.terms.types import Axes, TupleType
 
 if TYPE_CHECKING:
@@ -237,12 +237,8 @@ def expand(
     def change(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
         new = replaced(t, args)
         if new is not t:
-            stack = [new]
-            while stack:
-                part = stack.pop()
-                if part is not t and part not in origin and part not in made and part.args:
-                    origin[part] = t
-                    stack.extend(part.args)
+            parts, _ = region([new], lambda a: a.args and a is not t and a not in origin and a not in made)
+            origin.update(dict.fromkeys(parts, t))
         made.add(new)
         return new
 

@@ -16,7 +16,7 @@ from termgraph.lower.push.driver import Push
 from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm
-from termgraph.terms.traverse import children_first_until
+from termgraph.terms.traverse import children_first_until, users_first
 
 DEEPEST_CHOICE = 3
 LONG = 4  # from here on a row of numbers that all rows need is stored: a quotient, a root
@@ -141,14 +141,7 @@ def _in_arms_and_beside(
     arms = {a for p in picks for a in p.args[1:] if s.free(p.args[0]) - s.free(a)}
     if not arms:
         return
-    beside: set[Any] = set()
-    todo = list(values)
-    while todo:
-        t = todo.pop()
-        if t in beside:
-            continue
-        beside.add(t)
-        todo += [a for a in kids(t) if t.op.family is not PICK or a not in arms]
+    beside = set(users_first(values, lambda t: [a for a in kids(t) if t.op.family is not PICK or a not in arms]))
     for t in scalars(list(arms)):
         if t in beside and s.free(t) and is_work(s, t) and t in origin:
             source = origin[t][0]

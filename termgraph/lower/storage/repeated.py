@@ -13,7 +13,7 @@ from termgraph.lower.lengths.index import Apply, Poly, poly
 from termgraph.lower.push.kernel import HEAVY, LOAD, Scalars, kids, operands_first, own_cost
 from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.term import AnyTerm
-from termgraph.terms.traverse import children_first_until
+from termgraph.terms.traverse import children_first_until, users_first
 
 if TYPE_CHECKING:
     from termgraph.lower.lengths.shapes import Shape
@@ -58,11 +58,9 @@ def _takes_all(shape: Shape, index: Index) -> bool:
 
 
 def _divisions(p: Poly) -> Iterator[Apply]:
-    todo, seen = [p], set()
-    while todo:
-        for a in todo.pop().atoms():
-            if isinstance(a, Apply) and a not in seen:
-                seen.add(a)
-                todo += a.args
-                if a.fn in ("floordiv", "mod") and a.fv:
-                    yield a
+    for x in users_first([p], lambda x: [y for a in _applied(x) for y in a.args]):
+        yield from (a for a in _applied(x) if a.fn in ("floordiv", "mod") and a.fv)
+
+
+def _applied(p: Poly) -> list[Apply]:
+    return [a for a in p.atoms() if isinstance(a, Apply)]

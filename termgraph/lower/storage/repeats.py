@@ -11,6 +11,7 @@ from typing import Any
 from termgraph.lower.lengths.index import Poly, Var, _union
 from termgraph.lower.push.kernel import FOLD, LOAD, PICK, Scalars, kids, own_cost
 from termgraph.terms.term import AnyTerm
+from termgraph.terms.traverse import work_out
 
 OFTEN = 3  # from here on places count: the arms of a choice, or two neighbours, are no chain
 MOST = 40  # operations of all places together: more than storing an element and reading it again
@@ -41,14 +42,10 @@ class Repeats:
 
     def weight(self, value: AnyTerm) -> int:
         """Operations of one element, down to what is loaded; no more than are too many."""
-        known, todo = self.weights, [value]
-        while todo:
-            t = todo[-1]
-            missing = [a for a in kids(t) if a not in known]
-            if missing:
-                todo += missing
-                continue
+        known = self.weights
+
+        def weighed(t: AnyTerm) -> int:
             own = CHOICE if t.op.family is PICK else MOST if t.op.family is FOLD else own_cost(t)
-            known[t] = min(own + sum([known[a] for a in kids(t)]), MOST)
-            todo.pop()
-        return known[value]
+            return min(own + sum([known[a] for a in kids(t)]), MOST)
+
+        return work_out(known, value, kids, weighed)

@@ -13,9 +13,9 @@ from termgraph.rules.discovery.operators import about_operators
 from termgraph.rules.discovery.vocabulary import Vocabulary
 from termgraph.rules.goals import KINDS
 from termgraph.rules.kinds import Guard, PatternTerm, head
+from termgraph.rules.pattern import inner_terms
 from termgraph.rules.text import pattern_text
 from termgraph.terms.op import OPS, Op, is_var
-from termgraph.terms.term import Term
 
 _RESERVED = ("abs", "sum", "max", "min", "any", "all", "round", "pow", "complex")
 _PARAMETERS = ("a", "d")  # metavariables for an axis and a dtype
@@ -133,14 +133,8 @@ def _source(pattern: PatternTerm) -> str:
 def _ops_of(r: Rule) -> set[Op]:
     written = _source(r.lhs) + " " + _source(r.rhs)
     called = {name.removesuffix("_") for name in re.findall(r"(\w+)\(", written)}
-    stack, out = [r.lhs, r.rhs], set()
-    while stack:
-        p = stack.pop()
-        if p.__class__ is Term:
-            if isinstance(p.op, Op) and p.op.name in called:
-                out.add(OPS[p.op.name])
-            stack.extend(p.args)
-    return out
+    heads = [p.op for side in (r.lhs, r.rhs) for p in inner_terms(side)]
+    return {OPS[op.name] for op in heads if isinstance(op, Op) and op.name in called}
 
 
 def _imports(ops: list[Op]) -> list[str]:

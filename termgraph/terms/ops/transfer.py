@@ -8,10 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from termgraph.terms.op import CONST, Op, define
 from termgraph.terms.term import AnyTerm, mk
+from termgraph.terms.traverse import ARGS, work_out
 from termgraph.terms.types import TensorType
 
 
@@ -28,7 +29,6 @@ resident = _copy("resident", "x, an array that is on a device already.", device=
 to_device = _copy("to_device", "x, wanted on a device; what is computed from it is computed there.", device=0)
 ON_DEVICE = (gpu_from_host, gpu_from_gpu, resident)
 COPIES = (*ON_DEVICE, host_from_gpu)
-V = TypeVar("V")
 
 
 def device_number(target: str) -> int | None:
@@ -51,11 +51,11 @@ class Judge:
 
     def plain(self, t: AnyTerm) -> Any:
         """The term without copies."""
-        return _worked_out(t, self._plain, self._plain_of)
+        return work_out(self._plain, t, ARGS, self._plain_of)
 
     def device(self, t: AnyTerm) -> int | None:
         """The device that a term is on; None for the host, and for constants, which are everywhere."""
-        return _worked_out(t, self._device, self._device_of)
+        return work_out(self._device, t, ARGS, self._device_of)
 
     def same(self, new: AnyTerm, old: AnyTerm) -> None:
         """A term stands for another, whose name and place it has."""
@@ -92,21 +92,6 @@ class Judge:
         alone = all(a.op is CONST for a in args)  # constants are everywhere; then one has to say where
         there = mk(op, tuple([a if a.op is CONST and not alone else mk(up, (a,)) for a in args]))
         return mk(host_from_gpu.bind(device=up.params["device"]), (there,))
-
-
-def _worked_out(t: AnyTerm, known: dict[Any, V], rule: Callable[[Any], V]) -> V:
-    """The value of a term by a rule that needs those of its operands; each is worked out once."""
-    stack = [t]
-    while stack:
-        u = stack[-1]
-        missing = [a for a in u.args if a not in known] if u not in known else []
-        if missing:
-            stack += missing
-            continue
-        if u not in known:
-            known[u] = rule(u)
-        stack.pop()
-    return known[t]
 
 
 def arrays_only(t: AnyTerm) -> str | None:

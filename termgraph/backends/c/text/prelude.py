@@ -26,6 +26,7 @@ from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
 from termgraph.terms.ops.special import CALLED
+from termgraph.terms.traverse import parts_first
 
 TYPES = {
     "b": "_Bool",
@@ -366,21 +367,8 @@ _COMMENT = pattern(r"/\*.*?\*/", re.DOTALL)
 
 def needed(source: str) -> str:
     """The declarations and helpers that a source uses, those they use themselves first."""
-    out: dict[str, str] = {}
-    stack = [(name, False) for name in reversed(_names(source))]
-    while stack:
-        name, ready = stack.pop()
-        if name in out:
-            continue
-        text = text_of(name)
-        if text is None:
-            continue
-        if ready:
-            out[name] = text
-        else:
-            stack.append((name, True))
-            stack.extend((w, False) for w in _names(text) if w != name)
-    return "\n".join(out.values())
+    used = parts_first(_names(source), lambda name: _names(text_of(name) or "")[::-1])
+    return "\n".join(text for name in used if (text := text_of(name)) is not None)
 
 
 def _names(text: str) -> list[str]:

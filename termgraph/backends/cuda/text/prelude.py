@@ -13,6 +13,7 @@ from termgraph.backends.c.text.halves import ODD
 from termgraph.backends.cuda.text import complexes
 from termgraph.backends.cuda.text.from_c import HELPERS, device_text
 from termgraph.backends.cuda.text.from_c import INLINE as _INLINE
+from termgraph.terms.traverse import parts_first
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -262,19 +263,8 @@ template <> {_INLINE}uint16_t tg_shuffle(uint16_t v, int s) {{ return __shfl_xor
 
 def needed(source: str) -> str:
     """The base, and the helpers that a source uses, those they use themselves first."""
-    out: dict[str, str] = {}
-    stack = [(name, False) for name in reversed(_words(source))]
-    while stack:
-        name, ready = stack.pop()
-        text = None if name in out else _text(name)
-        if text is None:
-            continue
-        if ready:
-            out[name] = text
-        else:
-            stack.append((name, True))
-            stack.extend((w, False) for w in _words(text) if w != name)
-    return BASE + "\n".join(out.values())
+    used = parts_first(_words(source), lambda name: _words(_text(name) or "")[::-1])
+    return BASE + "\n".join(text for name in used if (text := _text(name)) is not None)
 
 
 def _words(source: str) -> list[str]:
