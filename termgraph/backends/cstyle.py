@@ -318,13 +318,9 @@ class Printer:
         if n.lanes:
             self.reduce_in_lanes(n, begin, end or self.poly(n.var.extent))
             return
-        for f in n.folds:
-            acc = self.names.new("a")
-            self.declare_fold(f, acc)
-            self.text["acc", f] = acc
+        accs = self.declare_folds(n.folds)
         self.loop_of(n, begin, end, first, between)
-        for f in n.folds:
-            self.text[f] = self.text["acc", f]
+        self.text.update(accs)
 
     def loop_of(self, n: Reduce, begin: str, end: str | None, first: str, between: str, last: str = "") -> None:
         """The loop of a fold; `last` stands at the end of each step, or of each block of steps."""
@@ -349,6 +345,14 @@ class Printer:
     def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results."""
         return self.d.ctype(f.type.dtype)
+
+    def declare_folds(self, folds: Sequence[AnyTerm]) -> list[tuple[AnyTerm, str]]:
+        """The variables of folds, and which has which."""
+        accs = [(f, self.names.new("a")) for f in folds]
+        for f, acc in accs:
+            self.declare_fold(f, acc)
+            self.text["acc", f] = acc
+        return accs
 
     def declare_fold(self, f: AnyTerm, acc: str) -> None:
         """The variables a fold needs, with their first values."""

@@ -19,7 +19,7 @@ from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
 from termgraph.tensor.sorting import argsort, sort
-from termgraph.tensor.statistics import in_order
+from termgraph.tensor.statistics import along_axes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -162,13 +162,7 @@ def _nan_if(last: TensorVariable, found: TensorVariable, q: TensorVariable) -> T
 
 def _each_weight(a: TensorVariable, weights: TensorLike, axis: AxisLike) -> TensorVariable:
     """Weights as numbers of float64 for each element; those with a dimension for each of the axes lie along these."""
-    w = as_tensor(weights)
-    if w.ndim != a.ndim:
-        along = in_order(axis, a.ndim)
-        if axis is None or w.ndim != len(along):
-            raise TypeError(f"quantile: weights have {w.ndim} dimensions; expected {a.ndim}, or one per axis given")
-        w = dimshuffle(w, *[along.index(d) if d in along else "x" for d in range(a.ndim)])
-    w = cast(w, "float64")
+    w = cast(along_axes(weights, axis, a.ndim, "quantile"), "float64")
     return broadcast_to(required(w, ew.ge(w, 0), message="quantile: weights must not be negative"), lengths(a))
 
 

@@ -5,7 +5,6 @@ All of them are composed of other functions, so their gradients, loops and kerne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from termgraph.tensor.creation import diagonal
@@ -61,14 +60,7 @@ def average(
     if weights is None:
         found = mean(x, axis, keepdims=keepdims)
         return [found, _everywhere(found, count(x, axis))] if returned else found
-    weights = as_tensor(weights)
-    if weights.ndim != x.ndim:
-        axes = in_order(axis, x.ndim)
-        if axis is None or weights.ndim != len(axes):
-            raise TypeError(
-                f"average: weights have {weights.ndim} dimensions; expected {x.ndim}, or one per axis given"
-            )
-        weights = dimshuffle(weights, *[axes.index(d) if d in axes else "x" for d in range(x.ndim)])
+    weights = along_axes(weights, axis, x.ndim, "average")
     dtype = promote(x.type.np_dtype, weights.type.np_dtype, *(["float64"] if _whole(x) else [])).name
     total = (
         sum_over(weights, axis, dtype, keepdims)
@@ -79,10 +71,16 @@ def average(
     return [found, _everywhere(found, total)] if returned else found
 
 
-def in_order(axis: AxisLike, ndim: int) -> Sequence[int]:
-    """The axes as they are given: weights have their dimensions in this order."""
+def along_axes(weights: TensorLike, axis: AxisLike, ndim: int, who: str) -> TensorVariable:
+    """Weights with as many dimensions as the array; those with one for each axis lie along these, as they are given."""
+    w = as_tensor(weights)
+    if w.ndim == ndim:
+        return w
     axes = axes_of(axis, ndim)
-    return [normal_axis(a, ndim) for a in axis] if isinstance(axis, (tuple, list)) else axes
+    axes = [normal_axis(a, ndim) for a in axis] if isinstance(axis, (tuple, list)) else axes
+    if axis is None or w.ndim != len(axes):
+        raise TypeError(f"{who}: weights have {w.ndim} dimensions; expected {ndim}, or one per axis given")
+    return dimshuffle(w, *[axes.index(d) if d in axes else "x" for d in range(ndim)])
 
 
 def _everywhere(found: TensorVariable, total: TensorLike) -> TensorVariable:

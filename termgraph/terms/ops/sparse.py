@@ -362,14 +362,20 @@ csm_kept = _sparse_op(
 )
 
 
+def _common_dtype(name: str, one: Type, two: Type) -> str:
+    """The dtype of the elements of two matrices."""
+    a, b = (require_tensor(t, f"data of {name}") for t in (one, two))
+    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
+        raise TypeError(f"{name} takes the data of two matrices of one dtype, got {a} and {b}")
+    return a.dtype
+
+
 def _infer_beside(
     one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, width: Type
 ) -> TupleType:
-    a, b = require_tensor(one, "data of csm_beside"), require_tensor(two, "data of csm_beside")
-    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
-        raise TypeError(f"csm_beside takes the data of two matrices of one dtype, got {a} and {b}")
+    dtype = _common_dtype("csm_beside", one, two)
     indices = _infer_merged(one_at, one_ends, two_at, two_ends, width, both=False).types[2]
-    return TupleType((TensorType.of(a.dtype, indices.shape), indices))  # type: ignore[attr-defined]
+    return TupleType((TensorType.of(dtype, indices.shape), indices))  # type: ignore[attr-defined]
 
 
 def _beside(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -394,11 +400,9 @@ csm_beside = _sparse_op(
 def _infer_joined(
     one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, minor: Type, *, both: bool
 ) -> TupleType:
-    a, b = require_tensor(one, "data of csm_joined"), require_tensor(two, "data of csm_joined")
-    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
-        raise TypeError(f"csm_joined takes the data of two matrices of one dtype, got {a} and {b}")
+    dtype = _common_dtype("csm_joined", one, two)
     *_, indices, indptr = _infer_merged(one_at, one_ends, two_at, two_ends, minor, both=both).types
-    return TupleType((TensorType.of(a.dtype, indices.shape), indices, indptr))  # type: ignore[attr-defined]
+    return TupleType((TensorType.of(dtype, indices.shape), indices, indptr))  # type: ignore[attr-defined]
 
 
 def _joined(one: np.ndarray, *patterns: np.ndarray, both: bool) -> tuple[np.ndarray, ...]:
@@ -425,13 +429,11 @@ csm_joined = _sparse_op(
 def _infer_multiplied(
     one: Type, one_at: Type, one_ends: Type, two: Type, two_at: Type, two_ends: Type, minor: Type, room: Type
 ) -> TupleType:
-    a, b = require_tensor(one, "data of csm_multiplied"), require_tensor(two, "data of csm_multiplied")
-    if a.ndim != 1 or b.ndim != 1 or a.dtype != b.dtype:
-        raise TypeError(f"csm_multiplied takes the data of two matrices of one dtype, got {a} and {b}")
+    dtype = _common_dtype("csm_multiplied", one, two)
     check_pattern("csm_multiplied", one_at, one_ends)
     check_pattern("csm_multiplied", two_at, two_ends)
     rows = require_tensor(one_ends, "indptr").shape
-    return TupleType((TensorType.of(a.dtype, (None,)), _VECTOR, TensorType.of(INDEX, rows)))
+    return TupleType((TensorType.of(dtype, (None,)), _VECTOR, TensorType.of(INDEX, rows)))
 
 
 def _multiplied(one: np.ndarray, *patterns: np.ndarray) -> tuple[np.ndarray, ...]:

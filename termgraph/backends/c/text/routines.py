@@ -302,9 +302,7 @@ def _sparse_product(x: _Text) -> None:
 
 
 def _majors(x: _Text) -> None:
-    (_, indptr), (out,) = x.n.reads, x.n.results
-    given = [x.pointer(indptr), x.p.poly(indptr.core[0]), x.size("pointers"), x.size("entries"), x.pointer(out)]
-    x.p.add(f"if (tg_majors_{SHORT[out.buf.dtype]}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+    _counted("majors", x, *_vectors(x, x.n.reads[1:]), x.size("pointers"), x.size("entries"))
 
 
 def _vectors(x: _Text, places: Any) -> list[str]:
@@ -316,8 +314,19 @@ def _patterns(name: str, x: _Text, *given: str, kind: str = "i32") -> None:
     """The call of a routine on patterns, which says what is wrong with them."""
     with x.p.block(""):
         x.p.add("int64_t at = 0;", f"const int failed = tg_{name}_{kind}({', '.join([*given, '&at'])});")
-        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
-        x.p.add(f"if (failed == 2) {x.fail(2, x.size('entries'), BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+        _failures(x)
+
+
+def _failures(x: _Text) -> None:
+    """What is wrong with patterns: a place, how many elements they count, or that there is no memory."""
+    x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
+    x.p.add(f"if (failed == 2) {x.fail(2, x.size('entries'), BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+
+
+def _counted(name: str, x: _Text, *given: str) -> None:
+    """The call of a routine that fails where an indptr does not count the elements."""
+    called = f"tg_{name}_{SHORT[x.n.results[0].buf.dtype]}({', '.join([*given, *map(x.pointer, x.n.results)])})"
+    x.p.add(f"if ({called}) {x.fail(0, x.size('entries'), BAD_INDEX)}")
 
 
 def _switch(x: _Text) -> None:
@@ -347,8 +356,7 @@ def _ordered(x: _Text) -> None:
         call = [at, step, ends, apart, *sizes, "order", out, "&at"]
         x.p.add(f"const int failed = order ? tg_csm_sorted_i32({', '.join(call)}) : 3;")
         x.p.add(f"if (!failed) tg_csm_moved_{kind}({given}, {stride}, order, {size}, {to});", "__builtin_free(order);")
-        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
-        x.p.add(f"if (failed == 2) {x.fail(2, size, BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+        _failures(x)
 
 
 def _merged(x: _Text) -> None:
@@ -377,8 +385,7 @@ def _joined(x: _Text) -> None:
             x.p.add(f"failed = places ? tg_csm_merged_i32({', '.join(given)}) : 3;")
             given = [both, *one, size, *two, more, "places", f"({made[1]})[{sizes[0]} - 1]", sizes[2], out]
             x.p.add(f"if (!failed) failed = tg_csm_summed_{kind}({', '.join(given)});", "__builtin_free(places);")
-        x.p.add(f"if (failed == 1) {x.fail(0, 'at', BAD_INDEX)}")
-        x.p.add(f"if (failed == 2) {x.fail(2, size, BAD_INDEX)}", f"if (failed) {x.no_memory()}")
+        _failures(x)
 
 
 def _multiplied(x: _Text) -> None:
@@ -391,16 +398,11 @@ def _multiplied(x: _Text) -> None:
 
 
 def _kept(x: _Text) -> None:
-    given = [*_vectors(x, x.n.reads), x.size("pointers"), x.size("entries"), *map(x.pointer, x.n.results)]
-    name = f"tg_csm_kept_{SHORT[x.n.results[0].buf.dtype]}"
-    x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+    _counted("csm_kept", x, *_vectors(x, x.n.reads), x.size("pointers"), x.size("entries"))
 
 
 def _beside(x: _Text) -> None:
-    sizes = map(x.size, ("beside", "entries", "more", "width"))
-    given = [*_vectors(x, x.n.reads[:6]), *sizes, *map(x.pointer, x.n.results)]
-    name = f"tg_csm_beside_{SHORT[x.n.results[0].buf.dtype]}"
-    x.p.add(f"if ({name}({', '.join(given)})) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+    _counted("csm_beside", x, *_vectors(x, x.n.reads[:6]), *map(x.size, ("beside", "entries", "more", "width")))
 
 
 def _all_elements(x: _Text) -> None:
@@ -410,9 +412,7 @@ def _all_elements(x: _Text) -> None:
 
 
 def _diagonal(x: _Text) -> None:
-    sizes, (out,) = map(x.size, ("pointers", "entries", "n")), x.n.results
-    call = f"tg_csm_diagonal_{SHORT[out.buf.dtype]}({', '.join([*_vectors(x, x.n.reads[:3]), *sizes, x.pointer(out)])})"
-    x.p.add(f"if ({call}) {x.fail(0, x.size('entries'), BAD_INDEX)}")
+    _counted("csm_diagonal", x, *_vectors(x, x.n.reads[:3]), *map(x.size, ("pointers", "entries", "n")))
 
 
 def _trsm(x: _Text) -> None:

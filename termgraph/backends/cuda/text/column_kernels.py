@@ -108,10 +108,7 @@ class ColumnWriter(FoldWriter):
     def part_of(self, p: CudaPrinter, s: Sweep, first: int, total: str) -> None:
         """One part of a sweep, and the results of its folds."""
         assert s.var is not None
-        for f in s.folds:
-            acc = p.names.new("a")
-            p.declare_fold(f, acc)
-            p.text["acc", f] = acc
+        p.declare_folds(s.folds)
         self.part_bounds(p, p.poly(s.var.extent))
         self.batches(p, [s.var], ("from + lane", "to", "team"), [*s.outer, *s.body])
         self.keep_parts(p, s.folds, first, total, "lane == 0 && inside")

@@ -56,7 +56,7 @@ class FoldWriter(FunctionWriter):
 
     def elements(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
         """Each thread folds every so many elements."""
-        accs = self.accumulators(p, loop)
+        accs = p.declare_folds(loop.folds)
         first = "blockIdx.x * (tg_int)blockDim.x + threadIdx.x"
         p.add("const tg_int step = gridDim.x * (tg_int)blockDim.x;")
         self.batches(p, [loop.var], (first, p.poly(loop.var.extent), "step"), loop.body)
@@ -65,7 +65,7 @@ class FoldWriter(FunctionWriter):
     def rows_of_fold(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
         """Each team folds the results of every so many rows; then only its first thread has something to add."""
         p.add("const int lane = threadIdx.x % team;")
-        accs = self.accumulators(p, loop)
+        accs = p.declare_folds(loop.folds)
         i = f"i{loop.var.level}"
         with p.block(team_loop(i, p.poly(loop.var.extent))):
             p.team = True
@@ -81,7 +81,7 @@ class FoldWriter(FunctionWriter):
     def second_phase(self, loop: Reduce, number: int, names: list[str], scalars: Sequence[Node]) -> None:
         p = self.printer(scalars)
         p.add("const int team = blockDim.x, lane = threadIdx.x;")
-        accs = self.accumulators(p, loop)
+        accs = p.declare_folds(loop.folds)
         with p.block("for (int part = lane; part < parts; part += team)"):
             for k, (f, acc) in enumerate(accs):
                 kind, value = f.op.params["kind"], self.part(f, names[k], "part")
@@ -99,16 +99,6 @@ class FoldWriter(FunctionWriter):
         with p.block("if (lane == 0)"):
             self.results(p, accs, scalars)
         self.finish(p, "whole", extra=("partials", number), names=names)
-
-    def accumulators(self, p: CudaPrinter, loop: Reduce) -> list[tuple[Any, str]]:
-        """The variables of the folds."""
-        out = []
-        for f in loop.folds:
-            acc = p.names.new("a")
-            p.declare_fold(f, acc)
-            p.text["acc", f] = acc
-            out.append((f, acc))
-        return out
 
     def part(self, f: Any, name: str, index: str, best: bool = False) -> str:
         """A partial result; those of a fold are as far apart as the largest type needs."""

@@ -148,10 +148,7 @@ class CudaPrinter(Printer):
         if self.team and self.knows_inside and (chain := nested(n)) is not None:
             self.on_chain(chain)
             return
-        for f in n.folds:
-            acc = self.names.new("a")
-            self.declare_fold(f, acc)
-            self.text["acc", f] = acc
+        accs = self.declare_folds(n.folds)
         inside = self.team and self.knows_inside and shared_inside(n)
         if inside:  # all threads go through it together, and share out the folds in it
             with self.block(self.for_head(n.var)):
@@ -159,8 +156,7 @@ class CudaPrinter(Printer):
         else:
             with self.iteration(n.var):
                 self.body(n.body)
-        for f in n.folds:
-            acc = self.text["acc", f]
+        for f, acc in accs:
             if self.team and not inside:
                 self.join(f, acc)
             self.call_it(f, acc)
@@ -179,10 +175,7 @@ class CudaPrinter(Printer):
 
     def declare_chain(self, chain: Chain) -> None:
         """The variables of folds, in which folds inside of them fold as well."""
-        for f in chain.folds:
-            acc = self.names.new("a")
-            self.declare_fold(f, acc)
-            self.text["acc", f] = acc
+        self.declare_folds(chain.folds)
         for inner, outer in chain.same.items():
             self.text["acc", inner] = self.text["acc", outer]
 
