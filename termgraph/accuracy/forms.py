@@ -52,7 +52,7 @@ def _pointwise(r: Rule) -> bool:
     return any(all(map(_of_elements, (i.lhs, i.rhs))) for i in r.instances())
 
 
-def _of_elements(side: Any) -> bool:
+def _of_elements(side: AnyTerm) -> bool:
     return all(isinstance(p.op, Op) and p.op.family.kind == "elementwise" for p in inner_terms(side))
 
 

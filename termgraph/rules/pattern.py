@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from unification import Var
 
-from termgraph.rules.kinds import Kind, SegVar
+from termgraph.rules.kinds import Kind, PatternTerm, SegVar
 from termgraph.rules.text import pattern_text
 from termgraph.terms.leaves import EMPTY
 from termgraph.terms.op import Lift, Op, is_var
@@ -171,7 +171,7 @@ def free_variables(term: Any) -> frozenset[Any]:
     return getattr(term, "lvars", EMPTY)
 
 
-def inner_terms(pattern: Any) -> list[Term]:
+def inner_terms(pattern: PatternTerm) -> list[Term]:
     """What a pattern consists of, without metavariables and literals."""
     below = lambda p: [a for a in p.args if a.__class__ is Term]  # noqa: E731
     return users_first([pattern] if pattern.__class__ is Term else [], below)
