@@ -9,7 +9,7 @@ import numpy as np
 
 from termgraph.terms.dtypes import FLOATS, numpy_dtype, promote
 from termgraph.terms.op import Infer, Op, define
-from termgraph.terms.ops.shapes import require_tensor
+from termgraph.terms.ops.shapes import with_axes
 from termgraph.terms.types import TensorType, Type
 
 NORMS = ("backward", "ortho", "forward")
@@ -23,9 +23,7 @@ def _result_dtype(dtype: str, real: bool) -> str:
 
 def _infer(name: str, length: Callable[..., Any], real: bool) -> Infer:
     def infer(x: Type, *, n: int | None, axis: int, norm: str) -> TensorType:
-        t = require_tensor(x, f"operand of {name}")
-        if not 0 <= axis < t.ndim:
-            raise ValueError(f"{name}: axis {axis} is out of range for an array with {t.ndim} dimensions")
+        t = with_axes(name, x, axis)
         if norm not in NORMS:
             raise ValueError(f"{name}: norm must be one of {', '.join(NORMS)}, got {norm!r}")
         if n is not None and n < 1:

@@ -15,22 +15,18 @@ from termgraph.terms import facts
 from termgraph.terms.dtypes import highest, kind_of, lowest
 from termgraph.terms.op import Infer, Meaning, Op, define
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import as_first, as_kept, require_tensor
+from termgraph.terms.ops.shapes import as_first, as_kept, with_axes
 from termgraph.terms.types import Axes, Shape, TensorType, Type, dtype_name
 
 
 # ---------------------------------------------------------------------- typing
 def _checked(name: str, x: Type, axis: Axes) -> TensorType:
     """The operand's type, once `axis` is known to name its dimensions in order."""
-    tensor = require_tensor(x, f"operand of {name}")
     if not isinstance(axis, tuple) or any(not isinstance(a, int) for a in axis):
         raise TypeError(f"{name}: axis must be a tuple of integers, got {axis!r}")
     if any(a >= b for a, b in zip(axis, axis[1:], strict=False)):
         raise ValueError(f"{name}: axis must be sorted without repetition, got {axis}")
-    for a in axis:
-        if not 0 <= a < tensor.ndim:
-            raise ValueError(f"{name}: axis {a} is out of range for an array with {tensor.ndim} dimensions")
-    return tensor
+    return with_axes(name, x, *axis)
 
 
 def _left(tensor: TensorType, axis: Axes) -> Shape:

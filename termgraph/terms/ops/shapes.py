@@ -69,6 +69,15 @@ def require_tensor(type_: Type, what: str) -> TensorType:
     return type_
 
 
+def with_axes(name: str, x: Type, *axes: object) -> TensorType:
+    """The type of an op's operand, once it is known to have these axes."""
+    tensor = require_tensor(x, f"operand of {name}")
+    for axis in axes:
+        if type(axis) is not int or not 0 <= axis < tensor.ndim:
+            raise ValueError(f"{name}: axis {axis!r} is out of range for an array with {tensor.ndim} dimensions")
+    return tensor
+
+
 def normal_axis(axis: object, ndim: int, what: str = "axis") -> int:
     """An axis in 0..ndim-1."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):

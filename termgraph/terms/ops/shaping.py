@@ -15,7 +15,7 @@ from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import CONST, define
-from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length
+from termgraph.terms.ops.shapes import IS_GIVEN, Source, as_first, as_given, require_tensor, same_length, with_axes
 from termgraph.terms.types import Axes, TensorType, Type, dtype_name, shape_text
 
 if TYPE_CHECKING:
@@ -147,9 +147,7 @@ alloc = define(
 
 # ---------------------------------------------------------------------- lengths as results
 def _infer_shape_i(x: Type, *, axis: int) -> TensorType:
-    tensor = require_tensor(x, "operand of shape_i")
-    if not 0 <= axis < tensor.ndim:
-        raise ValueError(f"shape_i: axis {axis} is out of range for an array with {tensor.ndim} dimensions")
+    with_axes("shape_i", x, axis)
     return TensorType.of("int64", ())
 
 
@@ -234,10 +232,7 @@ specify_shape = define(
 
 
 def _infer_unbroadcast(x: Type, *, axis: Axes) -> TensorType:
-    tensor = require_tensor(x, "operand of unbroadcast")
-    for a in axis:
-        if not 0 <= a < tensor.ndim:
-            raise ValueError(f"unbroadcast: axis {a} is out of range for an array with {tensor.ndim} dimensions")
+    tensor = with_axes("unbroadcast", x, *axis)
     return TensorType.of(tensor.dtype, tuple([None if d in axis else n for d, n in enumerate(tensor.shape)]))
 
 

@@ -14,22 +14,15 @@ import numpy as np
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.linalg import BatchedOp
-from termgraph.terms.ops.shapes import Source, as_first, broadcast_shapes, require_tensor, same_length
+from termgraph.terms.ops.shapes import Source, as_first, broadcast_shapes, require_tensor, same_length, with_axes
 from termgraph.terms.types import TensorType, TupleType, Type
 
 _sorting_op = functools.partial(define, kind="sort")
 
 
-def _check_axis(name: str, x: Type, axis: int) -> TensorType:
-    tensor = require_tensor(x, f"operand of {name}")
-    if type(axis) is not int or not 0 <= axis < tensor.ndim:
-        raise ValueError(f"{name}: axis {axis!r} is out of range for an array with {tensor.ndim} dimensions")
-    return tensor
-
-
 sort = _sorting_op(
     "sort",
-    infer=lambda x, *, axis: _check_axis("sort", x, axis),
+    infer=lambda x, *, axis: with_axes("sort", x, axis),
     meaning=lambda x, *, axis: np.sort(x, axis=axis),
     length_from=as_first,
     params={"axis": 0},
@@ -38,7 +31,7 @@ sort = _sorting_op(
 
 argsort = _sorting_op(
     "argsort",
-    infer=lambda x, *, axis: TensorType.of("int64", _check_axis("argsort", x, axis).shape),
+    infer=lambda x, *, axis: TensorType.of("int64", with_axes("argsort", x, axis).shape),
     meaning=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable").astype(np.int64, copy=False),
     length_from=as_first,
     params={"axis": 0},
@@ -47,7 +40,7 @@ argsort = _sorting_op(
 
 
 def _infer_argtopk(x: Type, *, axis: int, k: int) -> TensorType:
-    tensor = _check_axis("argtopk", x, axis)
+    tensor = with_axes("argtopk", x, axis)
     if type(k) is not int or k == 0:
         raise ValueError(f"argtopk: k must be positive (k largest) or negative (-k smallest), got {k!r}")
     n = tensor.shape[axis]
@@ -207,7 +200,7 @@ def _infer_unique_values(x: Type, axis: int | None, equal_nan: bool) -> TensorTy
     tensor = require_tensor(x, "operand of unique")
     if axis is None:
         return TensorType.of(tensor.dtype, (None,))
-    _check_axis("unique", x, axis)
+    with_axes("unique", x, axis)
     return TensorType.of(tensor.dtype, (*tensor.shape[:axis], None, *tensor.shape[axis + 1 :]))
 
 
