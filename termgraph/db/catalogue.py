@@ -14,6 +14,7 @@ from termgraph import _rulelib
 from termgraph.db import checking, database
 from termgraph.rules.checking.directions import DATA, KINDS, PURE, kind_of_rule
 from termgraph.rules.definition import Rule
+from termgraph.terms.traverse import grouped
 
 FOLDER = "catalogue"
 PAGES = {
@@ -97,9 +98,7 @@ def _index(groups: dict[str, list[Rule]], proved: dict[str, Any]) -> str:
 
 def _page(name: str, members: list[Rule], proved: dict[str, Any]) -> str:
     lines = [f"# {_title(name)}", "", PAGES[name], ""]
-    topics: dict[str, list[Rule]] = {}
-    for r in members:
-        topics.setdefault(r.topic, []).append(r)
+    topics = grouped((r.topic, r) for r in members)
     for topic, rules in sorted(topics.items()):
         lines += [f"## {topic}", ""]
         for r in rules:

@@ -18,6 +18,7 @@ from termgraph.terms.build import lengths, summed
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import AnyTerm, Const, mk
+from termgraph.terms.traverse import grouped
 
 _CHOICE, _ONE = ifelse.bind(n=1), Const(np.asarray(1, dtype="int64"))
 
@@ -60,9 +61,7 @@ class Gates:
         first = parts[0].gate
         if all(part.gate is first for part in parts):
             return Arrived(first, summed([part.inner for part in parts]))
-        by: dict[Gate | None, list[Any]] = {}
-        for gate, g in parts:
-            by.setdefault(gate, []).append(g)
+        by = grouped((gate, g) for gate, g in parts)
         while len(by) > 1:
             gate = max(filter(None, by), key=lambda k: k.depth)
             g = summed(by.pop(gate))

@@ -23,7 +23,7 @@ from termgraph.terms.ops.gradmarks import disconnected_grad
 from termgraph.terms.ops.sparse import csm_data
 from termgraph.terms.sparse import SparseType
 from termgraph.terms.term import Arg, Term, mk
-from termgraph.terms.traverse import children_first, substitute
+from termgraph.terms.traverse import children_first, grouped, substitute
 from termgraph.terms.types import TensorType, TupleType
 
 if TYPE_CHECKING:
@@ -169,9 +169,7 @@ def _every_result(gates: Gates, t: Term, parts: list) -> tuple[Gate | None, list
     An op that brings its own `pullback_terms` gets None there: zeros would have it compute lengths it need not know.
     """
     own = hasattr(t.op, "pullback_terms")
-    by_index: dict[int, list] = {}
-    for i, arrived in parts:
-        by_index.setdefault(i, []).append(arrived)
+    by_index = grouped((i, arrived) for i, arrived in parts)
     results = [mk(nth.bind(i=i), (t,)) for i in range(len(t.type.types))]
     totals = [gates.total(by_index[i], y) if i in by_index else None for i, y in enumerate(results)]
     gate, found = gates.together(totals, results)

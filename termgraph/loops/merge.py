@@ -9,7 +9,7 @@ from termgraph.loops.loop_term import LoopView, loops_of
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.ops.loop import inherit_places, projections
 from termgraph.terms.term import AnyTerm, Arg, mk
-from termgraph.terms.traverse import children_first, substitute
+from termgraph.terms.traverse import children_first, grouped, substitute
 
 
 # ---------------------------------------------------------------------- merge
@@ -29,9 +29,7 @@ def _mergeable(roots: Sequence[Any]) -> tuple[Any, Any] | None:
     loops = loops_of(roots)
     if len(loops) < 2:
         return None
-    groups: dict[Any, list] = {}
-    for t in loops:
-        groups.setdefault(_together(t), []).append(t)
+    groups = grouped((_together(t), t) for t in loops)
     if all(len(g) == 1 for g in groups.values()):
         return None
     above = _needs(roots, loops)

@@ -16,7 +16,7 @@ from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.shaping import join, static_scalar
 from termgraph.terms.term import AnyTerm, Arg, mk, mk1
-from termgraph.terms.traverse import children_first, count_nodes, substitute
+from termgraph.terms.traverse import children_first, count_nodes, grouped, substitute
 from termgraph.terms.types import TensorType, TupleType
 
 SHORT = 40  # a loop of so few operations in all is cheaper unrolled
@@ -98,9 +98,7 @@ def _constant_carries(view: LoopView, finals: list[Any]) -> list[Any]:
 
 def _equal_carries(view: LoopView, finals: list[Any]) -> list[Any]:
     """Carries that start equal and stay equal in every step are one: the largest such sets, found by refinement."""
-    groups: dict[Any, list[int]] = {}
-    for j, (leaf, init, _) in enumerate(view.carries):
-        groups.setdefault((init, leaf.type), []).append(j)
+    groups = grouped(((init, leaf.type), j) for j, (leaf, init, _) in enumerate(view.carries))
     classes = list(groups.values())
     while True:
         if all(len(c) == 1 for c in classes):
@@ -109,9 +107,7 @@ def _equal_carries(view: LoopView, finals: list[Any]) -> list[Any]:
         new = substitute([c[2] for c in view.carries], one)
         finer = []
         for c in classes:
-            parts: dict[Any, list[int]] = {}
-            for j in c:
-                parts.setdefault(new[j], []).append(j)
+            parts = grouped((new[j], j) for j in c)
             finer += list(parts.values())
         if len(finer) == len(classes):
             break

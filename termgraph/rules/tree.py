@@ -22,6 +22,7 @@ from termgraph.rules.screen import write_screen
 from termgraph.rules.source import Items, Source
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import AnyTerm, Lit, Term
+from termgraph.terms.traverse import grouped
 
 _RULES_OF = "<rules of "
 _RETURNS = pattern(r" *return r, (\d+)\n?")  # what the lines of each form end with
@@ -227,10 +228,7 @@ class Tree:
                 rows = rows[1:]
                 continue
             name = next(iter(row.pending))
-            groups: dict[Any, list[Candidate]] = {}
-            for r in rows:
-                if name in r.pending:
-                    groups.setdefault(_group_key(r.pending[name]), []).append(r)
+            groups = grouped((_group_key(r.pending[name]), r) for r in rows if name in r.pending)
             self._groups(name, groups, ind, loaded)
             rows = [r for r in rows if name not in r.pending]
 

@@ -14,7 +14,7 @@ from unification import Var
 from termgraph.rules.definition import Rule
 from termgraph.rules.forms import Instance, Stated
 from termgraph.rules.kinds import SegVar
-from termgraph.rules.pattern import Captured, free_variables
+from termgraph.rules.pattern import Captured, free_variables, inner_terms
 from termgraph.sympy.outward import write
 from termgraph.sympy.table import ALWAYS, FACTS, GUARDS, require_sympy, writers
 from termgraph.terms.op import is_var
@@ -184,16 +184,11 @@ def _written(sympy: Any, pattern: Basic, wild: dict) -> Any:
 
 def _check(pattern: Basic) -> None:
     """Refuse operators that SymPy lacks, those still open, and those about precision."""
-    stack = [pattern]
-    while stack:
-        t = stack.pop()
-        if is_var(t) or not t.args:
-            continue
+    for t in inner_terms(pattern):
         if isinstance(t.op, Captured) or is_var(t.op) or getattr(t.op, "var", None) is not None:
             raise _Stays("it holds for many operators")
         if t.op.name not in writers():
             raise _Stays(f"SymPy has no {t.op.name}")
-        stack.extend(t.args)
 
 
 def _of_guard(name: str, v: Var, wild: Any) -> Iterator[Condition]:

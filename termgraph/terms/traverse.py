@@ -100,6 +100,14 @@ def path_down(roots: Iterable[T], is_end: Callable[[T], bool], parts: Callable[[
     return []
 
 
+def grouped(pairs: Iterable[tuple[T, V]]) -> dict[T, list[V]]:
+    """What belongs to each key, in the order of the pairs."""
+    found: dict[T, list[V]] = {}
+    for key, x in pairs:
+        found.setdefault(key, []).append(x)
+    return found
+
+
 # ---------------------------------------------------------------------- terms
 class _Kept(threading.local):
     """The orders of large graphs, by the identities of their roots, while `orders_kept`; each holds its roots."""

@@ -93,3 +93,7 @@ def test_walks_are_as_deep_as_graphs():
     deep = lambda n: [n - 1] if n else []  # noqa: E731
     assert traverse.parts_first([10**5], deep)[-1] == traverse.users_first([10**5], deep)[0] == 10**5
     assert traverse.work_out({}, 10**5, deep, lambda n: n) == 10**5
+
+
+def test_what_has_one_key_in_the_order_of_the_pairs():
+    assert traverse.grouped((len(word), word) for word in ("b", "aa", "a")) == {1: ["b", "a"], 2: ["aa"]}

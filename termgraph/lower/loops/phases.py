@@ -11,7 +11,7 @@ from typing import Any
 from termgraph.lower.loops.tree import Call, Compound
 from termgraph.lower.push.kernel import LOAD, Buf, scalars
 from termgraph.lower.storage.policy import Store
-from termgraph.terms.traverse import work_out
+from termgraph.terms.traverse import grouped, work_out
 
 
 def writers_of(statements: Iterable[Any]) -> dict[Buf, list[Any]]:
@@ -96,10 +96,7 @@ def wait_for_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[An
             begun.add(x)
         if reads and not later and _is_plain(x):
             waiting.append(x)
-    readers: dict[Any, list[Any]] = {}
-    for y, found in before.items():
-        for x in found:
-            readers.setdefault(x, []).append(y)
+    readers = grouped((x, y) for y, found in before.items() for x in found)
     for x in reversed(waiting):
         if x in readers:
             phase[x] = max(phase[x], min(phase[y] for y in readers[x]) - 0.5)

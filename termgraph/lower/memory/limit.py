@@ -21,6 +21,7 @@ from termgraph.lower.memory.plan import INSIDE, LINE, Life, Rooms, lives_of, loa
 from termgraph.lower.memory.updates import can_fail
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
+from termgraph.terms.traverse import grouped
 
 LONGEST = 24  # statements that are run again at one place
 SMALL = 8  # an operand that is kept for what is computed again is that much smaller than it
@@ -317,10 +318,7 @@ def within(st: Statements, limit: int) -> Fitted:
 def late(st: Statements) -> list[Statement]:
     """The statements, those moved to the first one that needs them whose results are larger than what they end."""
     line = _Line(st.all)
-    readers: dict[Buf, list[Statement]] = {}
-    for s in st.all:
-        for b in s.reads:
-            readers.setdefault(b, []).append(s)
+    readers = grouped((b, s) for s in st.all for b in s.reads)
     for s in reversed(st.all):
         if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
             continue

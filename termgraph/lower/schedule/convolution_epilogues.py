@@ -14,6 +14,7 @@ from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Quiet, R
 from termgraph.lower.memory.plan import Uses, loads, writes
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.product_epilogues import place_of_result
+from termgraph.terms.traverse import grouped
 
 WITH_KERNEL = ("conv_panels", "conv_spread", "conv_winograd")
 
@@ -57,9 +58,7 @@ def _apart(n: Node, results: Collection[Buf]) -> list[Node]:
     """A loop whose parts read several convolutions as a loop for each of these."""
     if not isinstance(n, Kernel) or not isinstance(n.node, Loop) or not all(isinstance(m, Loop) for m in n.node.body):
         return [n]
-    groups: dict[frozenset[Buf], list[Node]] = {}
-    for part in n.node.body:
-        groups.setdefault(frozenset([b for b, _ in loads(part) if b in results]), []).append(part)
+    groups = grouped((frozenset([b for b, _ in loads(part) if b in results]), part) for part in n.node.body)
     if len(groups) < 2:
         return [n]
     made = [replace(n, node=replace(n.node, body=parts)) for parts in groups.values()]

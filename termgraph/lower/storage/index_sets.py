@@ -29,6 +29,7 @@ from termgraph.lower.push.kernel import (
 )
 from termgraph.terms.ops.elementwise import logical_and
 from termgraph.terms.term import AnyTerm, Const
+from termgraph.terms.traverse import grouped
 
 Range = tuple[int, int]  # first index, and the one after the last
 MOST_RANGES = 3  # of a loop: beyond, the longest is kept and what is before and after it stays as it was
@@ -53,10 +54,7 @@ def split(
     if not boxes:
         return {}
     chosen = {x: {t for t in operands_first([x.value]) if _is_chosen(t)} for x in stores}
-    users: dict[AnyTerm, list[Any]] = {}  # the statements that compute what is chosen
-    for x, found in chosen.items():
-        for t in found:
-            users.setdefault(t, []).append(x)
+    users = grouped((t, x) for x, found in chosen.items() for t in found)  # the statements that compute what is chosen
     known: dict[Any, AnyTerm] = {}  # values that are stored in pieces, as what is loaded in their place
     for x in list(boxes):
         own = {t for t in chosen[x] if x.vars[-1] in s.free(t)}

@@ -22,6 +22,7 @@ from termgraph.rules.parts import Part
 from termgraph.rules.pattern import Captured, HeadWith, free_variables, this
 from termgraph.terms.op import Op
 from termgraph.terms.term import Term
+from termgraph.terms.traverse import grouped
 
 KINDS = {
     "data": "both sides are terms; conditions are facts about operators and kinds of metavariables, if there are any",
@@ -99,9 +100,7 @@ def _parameters(p: object) -> set[Var]:
 
 def tabulate(rules: Iterable[Rule]) -> list[tuple[str, ...]]:
     """A row for each topic and one for all: rules, those of each kind, those that run backwards, what forbids it."""
-    topics: dict[str, list[Rule]] = {}
-    for r in rules:
-        topics.setdefault(r.topic, []).append(r)
+    topics = grouped((r.topic, r) for r in rules)
     rows = [_row(name, members) for name, members in sorted(topics.items())]
     return [*rows, _row("all", [r for members in topics.values() for r in members])]
 

@@ -30,7 +30,7 @@ from termgraph.rules.rewrite import LoopError, RuleFailure
 from termgraph.rules.text import pattern_text
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.term import is_term
-from termgraph.terms.traverse import children_first
+from termgraph.terms.traverse import children_first, grouped
 
 if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
@@ -334,9 +334,7 @@ def _suggestions(pairs: list[Pair], order: Order) -> list[str]:
 
 
 def _unoriented(rules: list[Rule], order: Order) -> list[Finding]:
-    by_name: dict[str, list[str]] = {}
-    for label in order.unoriented:
-        by_name.setdefault(label.partition("[")[0], []).append("the right side is not lighter")
+    by_name = grouped((label.partition("[")[0], "the right side is not lighter") for label in order.unoriented)
     for label in order.duplicating:
         by_name.setdefault(label.partition("[")[0], []).append("the right side repeats a metavariable")
     where = {r.name: r for r in rules}

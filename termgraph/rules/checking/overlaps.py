@@ -27,6 +27,7 @@ from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.hashing import stable_text
 from termgraph.terms.op import CONST, Op
 from termgraph.terms.term import AnyTerm, Term, mk
+from termgraph.terms.traverse import grouped
 
 _TRIES, _PER_PAIR = 4, 2
 Path = tuple[int, ...]
@@ -72,9 +73,7 @@ class Overlap(NamedTuple):
 def overlaps(rules: list[Rule]) -> Iterator[Overlap]:
     """All overlaps of all left sides, each pair of rules and each position once."""
     instances = [i for r in rules for i in r.instances() if i.main]
-    by_family: dict[Any, list[Instance]] = {}
-    for i in instances:
-        by_family.setdefault(_family(i.lhs.op), []).append(i)
+    by_family = grouped((_family(i.lhs.op), i) for i in instances)
     order = {id(i): n for n, i in enumerate(instances)}
     for first in instances:
         seen: dict[Any, Any] = {}

@@ -16,6 +16,7 @@ from termgraph.rules.kinds import Guard, PatternTerm, head
 from termgraph.rules.pattern import inner_terms
 from termgraph.rules.text import pattern_text
 from termgraph.terms.op import OPS, Op, is_var
+from termgraph.terms.traverse import grouped
 
 _RESERVED = ("abs", "sum", "max", "min", "any", "all", "round", "pow", "complex")
 _PARAMETERS = ("a", "d")  # metavariables for an axis and a dtype
@@ -73,9 +74,7 @@ class Discovery:
         lines = ['"""Rules found by machine."""', ""]
         lines.append(f"from termgraph.rules import {', '.join(sorted(_words_of(self.rules)))}")
         lines += _imports(ops)
-        groups: dict[str, list[Finding]] = {}
-        for f in self.findings:
-            groups.setdefault(_signature(f.rule), []).append(f)
+        groups = grouped((_signature(f.rule), f) for f in self.findings)
         for number, (signature, found) in enumerate(groups.items()):
             name = topic if not number else f"{topic}_{number + 1}"
             lines += ["", "", f'@ruleset("{tag}")', f"def {name}({signature}):"]

@@ -14,6 +14,7 @@ from termgraph._lazy import pattern
 from termgraph._records import NamedTuple
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.shared_lengths import FLOATS_TEXT, Function, numbers_apart
+from termgraph.terms.traverse import grouped
 
 ROWS = 8  # of the table in one line of text
 MANY_STEPS = 8  # kernels and products from which a program is a table
@@ -189,9 +190,7 @@ class Shared:
     def join(self, functions: list[str], run: str) -> tuple[list[str], str]:
         """The functions, equal ones once and followed by the table, and the text that calls them."""
         self._read_numbers()
-        names: dict[str, list[str]] = {}
-        for name, (written, _) in self.written.items():
-            names.setdefault(written.shape, []).append(name)
+        names = grouped((written.shape, name) for name, (written, _) in self.written.items())
         shared = {name: alike[0] for alike in names.values() if len(alike) > 1 for name in alike}
         out: list[str | None] = list(functions)
         for name, first in shared.items():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph._records import NamedTuple
+from termgraph.terms.traverse import grouped
 
 SHORT = 16  # loops and strides below are unrolled, or read by shuffles
 WHOLE = 16  # a loop over a multiple of that has no rest
@@ -69,10 +70,7 @@ def numbers_apart(functions: Mapping[str, Function]) -> dict[str, Apart]:
 
 def _groups(given: Mapping[str, Any], key: Callable[[Any], Any]) -> list[list[str]]:
     """The names of what has equal keys."""
-    found: dict[Any, list[str]] = {}
-    for name, x in given.items():
-        found.setdefault(key(x), []).append(name)
-    return list(found.values())
+    return list(grouped((key(x), name) for name, x in given.items()).values())
 
 
 def _cut(text: str) -> _Cut:
