@@ -15,12 +15,11 @@ from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.padding import pad
 from termgraph.tensor.reductions import axes_of, cumprod
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, ravel, reshape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, moveaxis, on_axis, reshape
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shapes import normal_axis
 
 BITS = {"big": np.arange(7, -1, -1), "little": np.arange(8)}
 
@@ -94,7 +93,7 @@ def packbits(a: TensorLike, axis: int | None = None, bitorder: str = "big") -> T
     a = as_tensor(a)
     if a.type.kind not in "biu":
         raise TypeError(f"packbits takes bool or integers, got {a.type.dtype}; write x != 0 if that is meant")
-    a, axis = (ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+    a, axis = on_axis(a, axis)
     last = moveaxis(ew.cast(ew.neq(a, 0), dtype="uint8"), axis, -1)
     n = length(last, -1)
     bytes_ = (n + 7) // 8
@@ -119,7 +118,7 @@ def unpackbits(
     a = as_tensor(a)
     if a.type.dtype != "uint8":
         raise TypeError(f"unpackbits takes uint8, got {a.type.dtype}")
-    a, axis = (ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+    a, axis = on_axis(a, axis)
     last = dimshuffle(moveaxis(a, axis, -1), *range(a.ndim), "x")
     bits = ew.minimum(ew.bitwise_and(last, _weights(bitorder)), np.uint8(1))
     flat = reshape(bits, [*lengths(last)[:-2], length(last, -2) * 8])

@@ -20,12 +20,12 @@ from termgraph.tensor.reductions import any as any_over
 from termgraph.tensor.reductions import axes_of, cumsum
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import within
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, ravel, reshape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, on_axis, ravel, reshape
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.tensor.wrap import as_tensor, pad_rank
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
-from termgraph.terms.ops.shapes import at_axis, normal_axis
+from termgraph.terms.ops.shapes import at_axis
 
 
 @on_terms
@@ -36,7 +36,7 @@ def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> TensorVariable
     >>> T.delete([10, 20, 30, 40], [0, -1]).eval()
     array([20, 30])
     """
-    x, axis = _along(arr, axis)
+    x, axis = on_axis(arr, axis)
     n = length(x, axis)
     if isinstance(n, int) and not isinstance(obj, Variable):
         kept = np.delete(np.arange(n), obj)
@@ -68,7 +68,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     >>> T.insert([1, 2, 3], 1, 9).eval(), T.insert([1, 2, 3], [0, 3], [7, 8]).eval()
     (array([1, 9, 2, 3]), array([7, 1, 2, 3, 8]))
     """
-    x, axis = _along(arr, axis)
+    x, axis = on_axis(arr, axis)
     n = length(x, axis)
     places: list[Any]
     if isinstance(obj, Variable):
@@ -172,11 +172,6 @@ def _long(x: TensorVariable, axis: int, n: Any, told: str) -> TensorVariable:
         return x  # counted already
     known = tuple([d == axis for d in range(x.ndim)])
     return shape_ops.specify_shape(x, as_tensor(n), known=known, told=told)
-
-
-def _along(x: TensorLike, axis: int | None) -> tuple[Any, int]:
-    x = as_tensor(x)
-    return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
 
 
 # ---------------------------------------------------------------------- other elements in their place

@@ -17,6 +17,7 @@ from termgraph.tensor.shaping import (
     atleast_3d,
     dimshuffle,
     moveaxis,
+    on_axis,
     ravel,
     reshape,
     specify_shape,
@@ -147,10 +148,7 @@ def tile(x: TensorLike, reps: int | Sequence[int] | TensorVariable, ndim: int | 
 @on_terms
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     """Each element repeated: `repeats` times, or as often as an integer vector says for its place along `axis`."""
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = normal_axis(axis, x.ndim)
+    x, axis = on_axis(x, axis)
     if np.ndim(repeats) == 1 if not hasattr(repeats, "term") else as_tensor(repeats).ndim == 1:
         return _repeat_each(x, as_tensor(repeats), axis)
     times = as_length(repeats, "repeats")

@@ -17,7 +17,7 @@ from termgraph.tensor.elemwise import isclose
 from termgraph.tensor.lengths import length, product
 from termgraph.tensor.lifting import on_terms, pattern_form
 from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
-from termgraph.tensor.shaping import ravel
+from termgraph.tensor.shaping import on_axis
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest
@@ -26,7 +26,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.gradmarks import zero_grad
-from termgraph.terms.ops.shapes import normal_axes, normal_axis
+from termgraph.terms.ops.shapes import normal_axes
 from termgraph.terms.types import dtype_name
 
 NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
@@ -368,11 +368,9 @@ def allclose(a: TensorLike, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 
 
 def _cumulative(op: Op, x: TensorLike, axis: AxisLike, dtype: DTypeLike) -> TensorVariable:
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, axis = on_axis(x, axis)
     wanted = ops.default_sum_dtype(x.type.dtype) if dtype is None else dtype_name(dtype)
-    return op(to_dtype(x, wanted), axis=normal_axis(axis, x.ndim))
+    return op(to_dtype(x, wanted), axis=axis)
 
 
 @on_terms

@@ -17,14 +17,13 @@ from termgraph.tensor.joining import stack
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, on_axis, ravel
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor, constant
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import indexing as ops
 from termgraph.terms.ops import shaping as shape_ops
-from termgraph.terms.ops.shapes import normal_axis
 
 MODES = ("raise", "clip", "wrap")
 
@@ -63,19 +62,13 @@ def take(a: Any, indices: TensorLike, axis: int | None = None, mode: str = "rais
     >>> T.take(T.dmatrix("x"), [0, 0, 1], axis=1).type
     TensorType(float64, (?, 3))
     """
-    a, indices = as_tensor(a), _indices(indices, "indices")
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normal_axis(axis, a.ndim)
+    (a, axis), indices = on_axis(a, axis), _indices(indices, "indices")
     return a[(slice(None),) * axis + (within(indices, length(a, axis), mode),)]
 
 
 def _along(a: TensorLike, indices: TensorLike, axis: int | None, name: str) -> tuple:
     """The array and a full index for `take_along_axis` and `put_along_axis`."""
-    a, indices = as_tensor(a), _indices(indices, "indices")
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normal_axis(axis, a.ndim)
+    (a, axis), indices = on_axis(a, axis), _indices(indices, "indices")
     if a.ndim != indices.ndim:
         raise ShapeError(
             f"{name}: array and indices must have the same rank, got {a.ndim} and {indices.ndim} dimensions"

@@ -147,6 +147,12 @@ def ravel(x: Any, order: str = "C") -> TensorVariable:
     return x if x.ndim == 1 else reshape(x, (product(lengths(x)),))
 
 
+def on_axis(x: Any, axis: Any) -> tuple[TensorVariable, int]:
+    """The array and one of its axes, counted from the first; without an axis the flattened array and its own."""
+    x = as_tensor(x)
+    return (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim))
+
+
 @on_terms
 def flatten(x: TensorLike, ndim: int = 1, order: str = "C") -> TensorVariable:
     """The array with its last dimensions merged, so that `ndim` are left; `order` is that of `ravel`."""

@@ -17,7 +17,7 @@ from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, ravel, reshape, specify_shape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, on_axis, ravel, reshape, specify_shape
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
@@ -30,7 +30,7 @@ from termgraph.terms.types import dtype_name
 # ---------------------------------------------------------------------- order
 def _axis(x: TensorLike, axis: int | None) -> tuple:
     x = as_tensor(x)
-    return (ravel(x), 0) if axis is None or x.ndim == 0 and axis in (-1, 0) else (x, normal_axis(axis, x.ndim))
+    return on_axis(x, None if x.ndim == 0 and axis in (-1, 0) else axis)
 
 
 @on_terms
