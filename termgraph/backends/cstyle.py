@@ -302,11 +302,9 @@ class Printer:
         return f"for (int64_t {i} = {begin}; {i} < {end or self.poly(var.extent)}; {i}++)"
 
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
-        head = self.for_head(n.var, begin, end)
         if n.simd:
             self.add(self.d.simd)
-
-        with self.block(head):
+        with self.block(self.for_head(n.var, begin, end)):
             if first:
                 self.add(first)
             self.body(n.body)
@@ -369,10 +367,9 @@ class Printer:
         if known is not None and known < width:
             width = power_of_two(known)
         count = end if begin == "0" else f"{end} - {begin}"
-        used, accs = None if known is not None else self.lanes_used(count, width), []
-        for f in n.folds:
-            acc = self.names.new("a")
-            accs.append(acc)
+        used = None if known is not None else self.lanes_used(count, width)
+        accs = {f: self.names.new("a") for f in n.folds}
+        for f, acc in accs.items():
             self.declare_lanes(f, acc, width, used)
             self.text["acc", f] = f"{acc}_lane[u]"
         k = self.names.new("b")
@@ -387,7 +384,7 @@ class Printer:
                     self.lane_loop(step(width), n.body, i, k)
             if known is None or known % width or known == width:
                 self.last_lanes(f"{end} - {k}", n.body, i, k, width)
-        for f, acc in zip(n.folds, accs):
+        for f, acc in accs.items():
             self.add_up(f, acc, f"{used} / 2" if used else str(width // 2))
             self.text[f] = acc
 

@@ -245,9 +245,12 @@ csm_sorted = _sparse_op(
 )
 
 
-def _infer_ordered(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
-    dtype, n = _stored("csm_ordered", data, indices, indptr)
-    return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,))))
+def _infer_moved(name: str, *more: TensorType) -> Callable[..., TupleType]:
+    def infer(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
+        dtype, n = _stored(name, data, indices, indptr)
+        return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,)), *more))
+
+    return infer
 
 
 def _moved(order_of: Callable[..., Any], data: np.ndarray, *pattern: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -257,21 +260,16 @@ def _moved(order_of: Callable[..., Any], data: np.ndarray, *pattern: np.ndarray)
 
 csm_ordered = _sparse_op(
     "csm_ordered",
-    infer=_infer_ordered,
+    infer=_infer_moved("csm_ordered"),
     meaning=functools.partial(_moved, _sorted),
     nout=2,
     doc="csm_ordered(data, indices, indptr, minor length): data and indices with the elements of each row in order.",
 )
 
 
-def _infer_switched(data: Type, indices: Type, indptr: Type, minor: Type) -> TupleType:
-    dtype, n = _stored("csm_switched", data, indices, indptr)
-    return TupleType((TensorType.of(dtype, (n,)), TensorType.of(INDEX, (n,)), _VECTOR))
-
-
 csm_switched = _sparse_op(
     "csm_switched",
-    infer=_infer_switched,
+    infer=_infer_moved("csm_switched", _VECTOR),
     meaning=functools.partial(_moved, _switch),
     nout=3,
     doc="csm_switched(data, indices, indptr, minor length): data, indices and indptr in the other format.",
