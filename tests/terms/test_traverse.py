@@ -49,6 +49,7 @@ def test_compiling_walks_a_graph_a_few_times_whoever_asks(monkeypatch):
     """Capturing, checking, naming for the cache: thirteen walks of a warm start were of three lists of roots."""
     x, y = chain(100)
     g = tg.grad(y.sum(), x)
+    assert g.owner is not None  # gradients wait until they are looked at
     walks = counted(monkeypatch)
     tg.function([x], g, mode=tg.Mode(optimizer=None, linker="py"))
     assert len(walks) <= 8
