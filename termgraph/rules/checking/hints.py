@@ -43,6 +43,12 @@ def _negative_power(d: Draw) -> Any:
     return mk(_op("pow"), (x, Const(np.asarray(d.rng.choice((-2, -3, -4)), x.type.dtype))))
 
 
+def _negative_sum(d: Draw) -> Any:
+    """`-(x + (y + 3))` of whole numbers."""
+    x, y = (d.input((2,), "int64") for _ in range(2))
+    return mk(_op("neg"), (mk(_op("add"), (x, mk(_op("add"), (y, Const(np.asarray(3)))))),))
+
+
 def _all_items(d: Draw) -> Any:
     """`make_vector(x[0], x[1], x[2])`."""
     x = d.input((d.rng.choice((1, 2, 3)),), d.some_dtype())
@@ -309,6 +315,7 @@ HINTS: dict[str, Callable[[Draw], Any]] = {
     **{f"sparse.{part}": _of_sparse(f"csm_{part}") for part in ("data", "indices", "indptr", "shape")},
     "shapes.declared": _declared_length,
     "collect.quotient": _common_factor,
+    "collect.integer_negation": _negative_sum,
     "quotients.drop": _rest_below_divisor,
     "sparse.length_majors": _length_of_sparse("csm_majors"),
     "sparse.length_dot": _length_of_sparse("csm_dot"),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from termgraph.rules.kinds import PatternTerm
 
 _EXAMPLES, _MOST_TRIES = 3, 2000
+_SEEDS = 6  # which terms one seed draws changes with every op that is added: a rule may have bad luck with one
 _MOST_SHOWN = 30
 _ENOUGH = 5  # examples on which the same other rule came first: then it always does
 
@@ -242,7 +243,8 @@ def _runs(rs: RuleSet, seed: int) -> list[Finding]:
     for r in rs:
         culprits: dict[str, Example] = {}
         tried, elsewhere, settled = 0, False, False
-        for e in itertools.chain(examples(r, _EXAMPLES, seed), loose_examples(r, _MOST_TRIES, seed)):
+        more = itertools.chain.from_iterable(loose_examples(r, _MOST_TRIES, seed + k) for k in range(_SEEDS))
+        for e in itertools.chain(examples(r, _EXAMPLES, seed), more):
             tried += 1
             try:
                 _, trace = rs.rewrite_terms([e.before], strict=True, budget=4000)
