@@ -27,6 +27,7 @@ from termgraph.rules.tags import SET_TAGS, STAGE_SETS, all_tags
 from termgraph.terms.errors import RuleError, RuleWarning
 from termgraph.terms.op import Op
 from termgraph.terms.ops.derivative import pullback, pushforward
+from termgraph.terms.promises import keep_promises
 from termgraph.terms.term import AnyTerm
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def _ensure_library() -> None:
 def load(path: str | PathLike) -> list[str]:
     """Load a rule file and return the names of its rules. Mistakes in it are warnings with file and line."""
     _ensure_library()
+    keep_promises()
     return loading.load(path)
 
 

@@ -15,6 +15,7 @@ from termgraph.grad.checks import can_move
 from termgraph.tensor.variable import TensorVariable, Variable
 from termgraph.terms.op import ARG, CONST, INPUT
 from termgraph.terms.ops.basic import nth
+from termgraph.terms.promises import PROMISED
 from termgraph.terms.traverse import children_first, free_inputs
 from termgraph.terms.types import TensorType
 
@@ -53,6 +54,7 @@ class Later:
             out.append(v)
         self.places = {id(v): k for k, v in enumerate(out)}
         self._handles = [weakref.ref(v) for v in out]
+        PROMISED.add(self)
         return out
 
     def settle(self) -> None:
@@ -66,6 +68,7 @@ class Later:
                 if v is not None:
                     _become(v, m)
             self._handles = []
+            PROMISED.discard(self)
 
 
 def _become(v: Waiting, made: Any) -> None:

@@ -19,6 +19,7 @@ from termgraph.rules.definition import Rule, finish
 from termgraph.rules.kinds import Kind, SegVar, seg
 from termgraph.rules.pattern import Pattern
 from termgraph.terms.errors import RuleError
+from termgraph.terms.promises import keep_promises
 
 _local = threading.local()
 
@@ -64,6 +65,8 @@ def ruleset(*tags: str, overwrite: bool = False, name: str | None = None) -> Cal
             raise TypeError(f'ruleset takes tags: @ruleset("canonicalize"); got {tag!r:.60}')
 
     def define(function: Callable[..., Any]) -> RuleTable:
+        if getattr(_local, "errors", None) is None:  # not a file of rules that is being loaded
+            keep_promises()
         topic = name or function.__name__
         code = function.__code__
         table = RuleTable(topic, tags, f"{code.co_filename}:{code.co_firstlineno}", function.__doc__ or "")

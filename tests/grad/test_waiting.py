@@ -14,10 +14,12 @@ from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.compile import shipped
 from termgraph.grad import made, waiting
 from termgraph.grad.reverse import cuts
+from termgraph.rules import defined, rule, ruleset
 from termgraph.tensor.variable import TensorConstant, TensorVariable
 from termgraph.terms.errors import MissingInputError, UnusedInputError
 from termgraph.terms.op import OPS
 from termgraph.terms.ops.derivative import missing_gradient, pullback, undefined_gradient
+from termgraph.terms.ops.elementwise import erfcx
 
 LINKER = "auto"
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "neq")  # one rule for all
@@ -123,14 +125,14 @@ def nodes(t):
 
 def test_what_is_sure_has_rules_without_exceptions():
     rules, with_rules = db.query("+grad"), set()
-    for rule in rules:
-        for instance in rule.instances():
+    for r in rules:
+        for instance in r.instances():
             of = getattr(instance.lhs.args[0], "op", None) if instance.lhs.op is pullback else None
             if of is None or of.family.name not in waiting.SURE:
                 continue
             with_rules.add(of.family.name)
             found = [t.op.family for t in nodes(instance.rhs) if t.op.kind == "derivative"]
-            assert not {missing_gradient, undefined_gradient} & set(found), rule.name
+            assert not {missing_gradient, undefined_gradient} & set(found), r.name
     for name in waiting.SURE:
         op = OPS[name]
         assert name in with_rules or op.kind == "length" or hasattr(op, "pullback_terms") or name in COMPARISONS, name
@@ -306,3 +308,23 @@ def test_gradients_without_their_cost(rng):
     assert f(2.0) == 4.0
     both = tg.function([x], [tg.grad(x**3, x), tg.grad(tg.grad(x**3, x), x)], mode=tg.Mode(linker=LINKER))
     assert both(2.0) == [12.0, 12.0]
+
+
+def test_a_rule_that_is_defined_later_is_not_theirs(monkeypatch):
+    """Nor does a gradient that cannot be made get in the way of whoever defines a rule."""
+    x = T.dvector("x")
+    g = tg.grad(T.tanh(x).sum(), x)
+    broken = tg.grad(T.tanh(x).sum(), x)
+    monkeypatch.setattr(waiting._later_of(broken), "_make", lambda *given: 1 / 0)
+    assert g.waits and broken.waits
+    try:
+
+        @ruleset("canonicalize")
+        def made_for_a_test(y):
+            yield rule("none", erfcx(erfcx(erfcx(y))), erfcx(erfcx(erfcx(y + 0))))
+
+        assert not g.waits and broken.waits
+        with pytest.raises(ZeroDivisionError):
+            broken.owner
+    finally:
+        defined.forget(["made_for_a_test.none"])

@@ -87,22 +87,28 @@ def streams(storage: Storage) -> list[Any]:
     inside = _inside(values, users)
     reads: dict[Any, frozenset[AnyTerm]] = {}  # scalar -> the loads it is computed from
     found: dict[Any, None] = {}
-    for s in values:
-        reads[s] = _reads(s, reads)
-        if s in inside or s not in users:
-            continue
-        t = origin[s][0]
-        if t in found:
-            reads[s] = frozenset((s,))
-            continue
+
+    def pays(s: Any) -> bool:
+        t, folded = origin[s][0], 1
         if t.op.kind == "reduce":
-            loads = _folded(storage, t)
+            loads = folded = _folded(storage, t)
         else:
             free = known.free(s)
             loads = sum(free <= known.free(x) for x in reads[s])  # what is broadcast is small
-        if _pays(storage.lengths[t], len(users[s]), loads):
-            found[t] = None
+        return _pays(storage.lengths[t], len(users[s]), loads, folded)
+
+    for s in values:
+        reads[s] = _reads(s, reads)
+        if s in users and s not in inside and (origin[s][0] in found or pays(s)):
+            found[origin[s][0]] = None
             reads[s] = frozenset((s,))
+    stored = {s for s in values if s in users and origin[s][0] in found}
+    for s in reversed(values):  # of what is inside something too short to be stored, sums may be worth it
+        if s in inside and not inside[s].isdisjoint(stored):
+            stored.add(s)
+    for s in values:
+        if s in inside and s not in stored and s.op.family is FOLD and pays(s):
+            found[origin[s][0]] = None
     return list(found)
 
 
@@ -150,10 +156,13 @@ def _could_be_stored(storage: Storage, s: AnyTerm) -> bool:
     return bool(storage.lengths[t])
 
 
-def _pays(shape: Index, loops: int, loads: int) -> bool:
-    """Whether an array that so many loops would compute from so many others is stored: a loop more, but fewer loads."""
+def _pays(shape: Index, loops: int, loads: int, folded: int = 1) -> bool:
+    """Whether an array that so many loops would compute from so many others is stored: a loop more, but fewer loads.
+
+    Of sums `folded` elements are read for each.
+    """
     saved, size = loops * (loads - 1) - (loads + 1), product(shape).const
-    return saved > 0 and bool(shape) and (size is None or size > FEW or size * saved > MUCH)
+    return saved > 0 and bool(shape) and (size is None or size * folded > FEW or size * saved > MUCH)
 
 
 def _folded(storage: Storage, t: AnyTerm) -> int:
@@ -162,12 +171,14 @@ def _folded(storage: Storage, t: AnyTerm) -> int:
     return MANY if whole is None or not own else whole // own
 
 
-def _inside(values: list[Any], users: Users) -> set[Any]:
-    """Those that are computed only where something computed from them is: that one would be stored."""
-    out: set[Any] = set()
+def _inside(values: list[Any], users: Users) -> dict[Any, set[Any]]:
+    """Those that are computed only where something computed from them is, and what that is: it would be stored."""
+    out: dict[Any, set[Any]] = {}
     for s in values:
         if s in users and s.op.family is not FOLD:
-            out.update(a for a in operands_of(s) if a in users and users[a] == users[s])
+            for a in operands_of(s):
+                if a in users and users[a] == users[s]:
+                    out.setdefault(a, set()).add(s)
     return out
 
 
