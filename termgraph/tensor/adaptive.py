@@ -13,14 +13,14 @@ from termgraph.tensor.lengths import as_lengths, length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import mean, to_dtype
+from termgraph.tensor.reductions import mean, to_dtype, wide
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.signal import pool_2d
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES, lowest
+from termgraph.terms.dtypes import lowest
 from termgraph.terms.ops import elementwise as ew
 
 FEW = 8  # windows whose loops are written out
@@ -64,7 +64,7 @@ def _along(x: TensorVariable, axis: int, m: Any, mode: str) -> TensorVariable:
             ew.switch(dimshuffle(inside, *order), found, np.asarray(lowest(x.type.np_dtype), x.type.np_dtype)),
             axis=axis + 1,
         )
-    found = to_dtype(found, "float32") if x.type.dtype in HALVES else found  # sums of 16 bits overflow
+    found = wide(found)
     total = sum_over(ew.switch(dimshuffle(inside, *order), found, np.zeros((), found.dtype)), axis=axis + 1)
     counts = [0 if d == axis else "x" for d in range(x.ndim)]
     return to_dtype(total / cast(dimshuffle(end - start, *counts), total.dtype), x.type.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from termgraph.tensor.creation import eye, tril, triu, zeros_like
+from termgraph.tensor.creation import arange, eye, tril, triu, zeros_like
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.joining import concatenate, flip
@@ -18,7 +18,6 @@ from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import factors as ops
 from termgraph.terms.ops import linalg as plain
-from termgraph.terms.ops.shaping import arange as _arange
 from termgraph.terms.types import shape_text
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ DIRECT = 10  # equations of Lyapunov with fewer rows than this are one system of
 
 def _adjoint(a: TensorVariable) -> TensorVariable:
     return matrix_transpose(ew.conj(a) if a.type.kind == "c" else a)
-
-
-def _positions(n: Any) -> Any:
-    return _arange(as_tensor(0), as_tensor(n), as_tensor(1), dtype="int64")
 
 
 # ---------------------------------------------------------------------- LU
@@ -74,14 +69,14 @@ def lu(a: TensorLike, permute_l: bool = False, p_indices: bool = False) -> list:
     if permute_l:
         index = broadcast_to(expand_dims(back, -1), [length(low, d) for d in range(low.ndim)])
         return [take_along_axis(low, index, -2), upper]
-    order = ew.eq(expand_dims(back, -1), _positions(rows))
+    order = ew.eq(expand_dims(back, -1), arange(rows))
     return [cast(order, ew.real(packed).type.dtype), low, upper]
 
 
 def _rest_of(pivots: TensorVariable, rows: Any) -> TensorVariable:
     """Rows behind the last pivot, which are swapped with themselves."""
     k = pivots.shape[-1]
-    rest = _arange(k, as_tensor(rows), as_tensor(1), dtype="int64")
+    rest = arange(k, rows, dtype="int64")
     return broadcast_to(rest, [*[length(pivots, d) for d in range(pivots.ndim - 1)], as_tensor(rows) - k])
 
 
@@ -246,7 +241,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     c = _vector("toeplitz", c)
     r = (ew.conj(c) if c.type.kind == "c" else c) if r is None else _vector("toeplitz", r)
     n, m = length(c, 0), length(r, 0)
-    rows, columns = dimshuffle(_positions(n), 0, "x"), dimshuffle(_positions(m), "x", 0)
+    rows, columns = dimshuffle(arange(n), 0, "x"), dimshuffle(arange(m), "x", 0)
     return concatenate([flip(c, 0), r[1:]], 0)[columns - rows + as_tensor(n) - 1]
 
 
@@ -263,7 +258,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     """
     c = _vector("hankel", c)
     r = zeros_like(c) if r is None else _vector("hankel", r)
-    rows, columns = dimshuffle(_positions(length(c, 0)), 0, "x"), dimshuffle(_positions(length(r, 0)), "x", 0)
+    rows, columns = dimshuffle(arange(length(c, 0)), 0, "x"), dimshuffle(arange(length(r, 0)), "x", 0)
     return concatenate([c, r[1:]], 0)[rows + columns]
 
 
@@ -279,7 +274,7 @@ def circulant(c: TensorLike) -> TensorVariable:
     """
     c = _vector("circulant", c)
     n = length(c, 0)
-    steps = _positions(n)
+    steps = arange(n)
     return c[ew.mod(dimshuffle(steps, 0, "x") - dimshuffle(steps, "x", 0), as_tensor(n))]
 
 

@@ -16,12 +16,11 @@ from termgraph.tensor.linalg import vector_norm
 from termgraph.tensor.losses import layer_norm
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import mean, to_dtype
+from termgraph.tensor.reductions import mean, to_dtype, wide
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, expand_dims, reshape, squeeze, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
@@ -99,9 +98,9 @@ def normalize(x: TensorLike, p: float = 2.0, axis: int = 1, eps: float = 1e-12) 
     array([[0.6, 0.8]])
     """
     x = as_tensor(x)
-    wide = to_dtype(x, "float32") if x.type.dtype in HALVES else x  # squares of 16 bits overflow from 256 on
-    size = smooth_norm(wide, normal_axis(axis, x.ndim), p, keepdims=True)
-    return to_dtype(wide / ew.maximum(size, eps), (x / eps).type.dtype)
+    floats = wide(x)
+    size = smooth_norm(floats, normal_axis(axis, x.ndim), p, keepdims=True)
+    return to_dtype(floats / ew.maximum(size, eps), (x / eps).type.dtype)
 
 
 def smooth_norm(x: TensorVariable, axis: int, p: float, keepdims: bool = False) -> TensorVariable:

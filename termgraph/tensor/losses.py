@@ -15,7 +15,7 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.products import matmul
-from termgraph.tensor.reductions import log_softmax, mean, softmax
+from termgraph.tensor.reductions import log_softmax, mean, softmax, wide
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take, take_along_axis
 from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
@@ -218,7 +218,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, axis: int = 1, eps: float 
     if (x1.type.shape[axis] == 1) != (x2.type.shape[axis] == 1):  # the length of a repeated number is that of all
         x1, x2 = broadcast_arrays(x1, x2)
     dtype, least = (x1 * x2).type.dtype, eps * eps
-    x1, x2 = _wide(x1), _wide(x2)
+    x1, x2 = wide(x1), wide(x2)
     a, b = [ew.maximum(sum_over(ew.sqr(x), axis=axis), least) for x in (x1, x2)]
     cosine = sum_over(x1 * x2, axis=axis) / (ew.sqrt(a) * ew.sqrt(b))
     return cast(cosine, dtype) if dtype in HALVES else cosine
@@ -240,8 +240,8 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     x = as_tensor(x)
-    wide = _wide(x)
-    apart = wide - mean(wide, axis=axis, keepdims=True)
+    floats = wide(x)
+    apart = floats - mean(floats, axis=axis, keepdims=True)
     return _scaled(x, apart / ew.sqrt(mean(ew.sqr(apart), axis=axis, keepdims=True) + eps), weight, bias)
 
 
@@ -249,13 +249,8 @@ def layer_norm(
 def rms_norm(x: TensorLike, axis: AxisLike = -1, weight: TensorLike | None = None, eps: float = 1e-6) -> TensorVariable:
     """x / sqrt(mean of the squares + eps) along axes, times `weight`, which broadcasts."""
     x = as_tensor(x)
-    wide = _wide(x)
-    return _scaled(x, wide / ew.sqrt(mean(ew.sqr(wide), axis=axis, keepdims=True) + eps), weight, None)
-
-
-def _wide(x: TensorVariable) -> TensorVariable:
-    """Floats of 16 bits as float32: their squares overflow from 256 on."""
-    return cast(x, "float32") if x.type.dtype in HALVES else x
+    floats = wide(x)
+    return _scaled(x, floats / ew.sqrt(mean(ew.sqr(floats), axis=axis, keepdims=True) + eps), weight, None)
 
 
 def _scaled(

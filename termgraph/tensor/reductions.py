@@ -20,7 +20,7 @@ from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.shaping import on_axis
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest
+from termgraph.terms.dtypes import HALVES, highest, kind_of, lowest, working_name
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
@@ -61,6 +61,11 @@ def _reduce(op: Op, x: TensorLike, axis: AxisLike, keepdims: bool, **params: Any
 def to_dtype(x: Any, dtype: str) -> Any:
     """`x` cast, unless it has the dtype already."""
     return x if x.type.dtype == dtype else ew.cast(x, dtype=dtype)
+
+
+def wide(x: Any) -> Any:
+    """Floats of 16 bits as float32: their squares overflow from 256 on, and they hold no place of a long image."""
+    return to_dtype(x, working_name(x.type.dtype))
 
 
 def _pattern(op: Op) -> Callable[..., Any]:

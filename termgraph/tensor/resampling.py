@@ -13,16 +13,15 @@ from termgraph.tensor.adaptive import adaptive_average
 from termgraph.tensor.creation import arange, ones
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
-from termgraph.tensor.lengths import as_lengths, length
+from termgraph.tensor.lengths import as_lengths, length, same
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.products import matmul
-from termgraph.tensor.reductions import to_dtype
+from termgraph.tensor.reductions import to_dtype, wide
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import dimshuffle, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops import elementwise as ew
 
 CUBIC = -0.75  # the slope of the cubic pieces, as PyTorch and OpenCV have it
@@ -43,11 +42,6 @@ FAR = 2.0**31  # no image is as long: places beyond are as good as this one
 
 def of_floats(x: TensorVariable) -> TensorVariable:
     return x if x.type.kind in "fc" else cast(x, config.floatX)
-
-
-def wide(x: TensorVariable) -> TensorVariable:
-    """Floats of 16 bits as ones of 32: those hold neither the places of long images nor sums of weighted elements."""
-    return to_dtype(x, "float32") if x.type.dtype in HALVES else x
 
 
 def _images(name: str, input: TensorLike, ranks: tuple[int, ...]) -> TensorVariable:
@@ -119,7 +113,7 @@ def interpolate(
         return _nearest(x, sizes, ratios, 1 if mode == "nearest-exact" else 0)
     found = wide(x)
     for axis, (n, m, up, down) in _steps(x, sizes, ratios):
-        if not _same_place(n, m):
+        if not same(n, m):
             taps = cubic_taps if mode == "bicubic" else linear_taps
             found = _between(found, axis, arange(m), up, down, m, align_corners, taps)
     return to_dtype(found, x.type.dtype)
@@ -136,14 +130,10 @@ def _nearest(x: TensorVariable, sizes: list, ratios: list, middle: int) -> Tenso
     """The element in which each new one begins, or has its middle."""
     found = x
     for axis, (n, m, up, down) in _steps(x, sizes, ratios):
-        if not _same_place(n, m):
+        if not same(n, m):
             at = (2 * arange(m) + 1) * down // (2 * up) if middle else arange(m) * down // up
             found = take(found, ew.minimum(at, n - 1), axis=axis)
     return found
-
-
-def _same_place(n: Any, m: Any) -> bool:
-    return isinstance(n, int) and isinstance(m, int) and n == m
 
 
 def _between(x: Any, axis: int, at: Any, up: Any, down: Any, m: Any, align_corners: bool, taps: Any) -> TensorVariable:

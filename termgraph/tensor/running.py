@@ -13,7 +13,7 @@ from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.nested import flatten, unflatten
-from termgraph.tensor.shaping import expand_dims, moveaxis, ravel, squeeze
+from termgraph.tensor.shaping import expand_dims, moveaxis, on_axis, squeeze
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -31,10 +31,7 @@ ABOVE: dict[str, Callable[[], Any]] = {}  # loops are a room above this one; ent
 
 def _extreme(op: Op, x: TensorLike, axis: int | None, reverse: bool) -> TensorVariable:
     """Truth values as numbers of 8 bits, which have an order."""
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = normal_axis(axis, x.ndim)
+    x, axis = on_axis(x, axis)
     rows = flip(x, axis) if reverse else x
     found = cast(op(cast(rows, "uint8"), axis=axis), "bool") if x.type.dtype == "bool" else op(rows, axis=axis)
     return flip(found, axis) if reverse else found
@@ -124,9 +121,7 @@ def logcumsumexp(x: TensorLike, axis: int | None = None, reverse: bool = False) 
     if x.type.kind == "c":
         raise TypeError(f"logcumsumexp is defined for real numbers only, got {x.type}")
     x = x if x.type.kind == "f" else cast(x, "float64")
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = normal_axis(axis, x.ndim)
+    x, axis = on_axis(x, axis)
     rows = moveaxis(x, axis, 0)
     rows = flip(rows, 0) if reverse else rows
     least, no = np.asarray(-np.inf, x.dtype), np.zeros((), x.dtype)
