@@ -71,6 +71,15 @@ def to_front(x: Any, axis: int) -> Any:
     return reorder(x, (axis, *[d for d in range(x.type.ndim) if d != axis]))
 
 
+class OwnLength(GraphError):
+    """A term whose length depends on the example: results of that kind would not fit one array."""
+
+
+def own_length(t: AnyTerm, why: str) -> NoReturn:
+    """What has no place in an array for all examples; what is made of it may have one."""
+    raise OwnLength(f"vmap: {one_line(t, 120)}: {why}")
+
+
 def refuse(t: AnyTerm, why: str) -> NoReturn:
     """What cannot be done for many examples at once."""
     raise GraphError(f"vmap: {one_line(t, 120)}: {why}")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termgraph.batching.lanes import Lifted, reorder, spread
+from termgraph.batching.lanes import Lifted, OwnLength, reorder, spread
 from termgraph.batching.table import rule_for
+from termgraph.terms.errors import GraphError
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
 from termgraph.terms.term import AnyTerm, Input, Term, mk
 from termgraph.terms.traverse import children_first, children_first_until, substitute
-from termgraph.terms.types import TensorType, TupleType
+from termgraph.terms.types import TensorType, TupleType, Type
 
 
 def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: dict | None = None) -> list[Lifted]:
@@ -21,17 +22,23 @@ def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: d
     values: dict[Any, Any] = {t: Lifted(x, True) for t, x in given.items()}
     order = children_first(roots)
     ragged: set[Any] = set()  # what has a length of its own for each example, and what is made of it
+    own: dict[Any, OwnLength] = {}  # those of them whose own length is as long
     for t in order:
         if t in values or t in ragged:
             continue
         if not ragged.isdisjoint(t.args):
             ragged.add(t)
+            if t.op.kind in ("elementwise", "cumulative") or t.op.family.name in _AS_LONG:
+                own.update((t, own[a]) for a in t.args if a in own)
             continue
         args = [values[a] for a in t.args]
         if t.op.family is nth and isinstance(args[0], list):
             values[t] = args[0][t.op.params["i"]]
         elif t.__class__ is Term and any(isinstance(a, list) or a.lifted for a in args):
-            found = _lifted(t, args, n)
+            try:
+                found = _lifted(t, args, n)
+            except OwnLength as error:
+                own[t], found = error, None
             if found is None:
                 if t.op.family is loop:
                     values |= _ends(t, order, values, n, ragged)
@@ -44,12 +51,20 @@ def lifted_terms(roots: Sequence[Any], given: Mapping[Any, Any], n: Any, made: d
         if made is not None and isinstance(values[t], Lifted):
             made.setdefault(values[t].term, t)
     late = [r for r in dict.fromkeys(roots) if r in ragged]
+    if not own.keys().isdisjoint(late):
+        raise GraphError(str(next(own[r] for r in late if r in own)))
     if late:
         values |= zip(late, _by_lane(late, values, n), strict=True)
+        if made is not None:
+            for r in late:
+                made.setdefault(values[r].term, r)
     return [values[r] for r in roots]
 
 
 # ---------------------------------------------------------------------- a length for each example
+_AS_LONG = frozenset(("nth", "gather", "dimshuffle", "sort", "argsort"))  # ops of results as long as operands
+
+
 def _ends(t: Any, order: Sequence[Any], values: Mapping[Any, Any], n: Any, ragged: set[Any]) -> dict[Any, Lifted]:
     """The last carries of a loop, the number of its steps, and single steps that are read, of each example.
 
@@ -105,9 +120,14 @@ def _rebuilt(t: AnyTerm, args: list[Lifted]) -> AnyTerm:
 def _lifted(t: Any, args: list[Lifted], n: Any) -> Any:
     rule = _loop if t.op.family is loop else rule_for(t)
     found = rule(t, args, n) if rule is not None else None
-    if found is None and (t.op.family is loop and t.op.n_ys or _is_own_part(t, args)):
-        return None  # as many results as the example makes steps, or says
+    if found is None and (t.op.family is loop and t.op.n_ys or _is_own_part(t, args) or not _stackable(t.type)):
+        return None  # as many results as the example makes steps, or says; or matrices that no array holds
     return lane_by_lane(t, args, n) if found is None else found
+
+
+def _stackable(type_: Type) -> bool:
+    """Whether values of many examples fit one array: sparse matrices do not."""
+    return all(isinstance(part, TensorType) for part in (type_.types if isinstance(type_, TupleType) else (type_,)))
 
 
 def lane_by_lane(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph.batching.indices import read, written
-from termgraph.batching.lanes import Lifted, aligned, count, length, numbered, refuse, reorder, spread
+from termgraph.batching.lanes import Lifted, aligned, count, length, numbered, own_length, refuse, reorder, spread
 from termgraph.terms.build import in_dtype
 from termgraph.terms.leaves import Input
 from termgraph.terms.ops import convolution
@@ -81,7 +81,7 @@ def _dimshuffle(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
 
 def _plain(t: AnyTerm, lengths: list[Lifted]) -> list[Any]:
     if any(v.lifted for v in lengths):
-        refuse(t, "its lengths depend on the example, so that the results would not fit one array; pad them")
+        own_length(t, "its lengths depend on the example, so that the results would not fit one array; pad them")
     return [v.term for v in lengths]
 
 
@@ -103,7 +103,7 @@ def _length(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
 
 
 def _fixed_size(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted:
-    refuse(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
+    own_length(t, "its length depends on the example, so that the results would not fit one array; use a mask instead")
 
 
 _FEWER = "bincount: {1} values but {0} weights"
@@ -113,7 +113,7 @@ def _bincount(t: AnyTerm, args: list[Lifted], n: AnyTerm) -> Lifted | None:
     """Counts of all lanes, added up in one array: where numbers are known to be below `minlength`, their number is."""
     x, least, *weights = args
     if least.lifted or not _linear.are_places(t.args[0], t.args[1]):
-        refuse(
+        own_length(
             t,
             "its length depends on the example, so that the results would not fit one array; "
             "numbers known to be below minlength have as many counts: T.clip(x, 0, 9) with minlength=10",

@@ -5,10 +5,12 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph import sparse
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.terms.errors import GraphError, ShapeError
+from termgraph.terms.errors import GraphError, ShapeError, TypeMismatch
 from termgraph.terms.traverse import subterms
 
+needs_c = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(3, 3))
 
@@ -333,6 +335,59 @@ def test_lines_of_the_function_are_kept():
     x = T.dmatrix("x")
     out = tg.vmap(lambda v: T.log(v))(x)
     assert "test_vmap.py" in str(out.site)
+
+
+OF_OWN_LENGTH = {
+    "the mean of some": (lambda v: v[v > 0].mean(), lambda v: v[v > 0].mean()),
+    "how many there are": (lambda v: v[v > 0].shape[0], lambda v: (v > 0).sum()),
+    "different values": (lambda v: T.unique(T.floor(v)).size, lambda v: np.unique(np.floor(v)).size),
+    "a median of some": (lambda v: T.median(T.exp(v[v > 0])), lambda v: np.median(np.exp(v[v > 0]))),
+    "written to some places": (
+        lambda v: T.set_subtensor(v[(v > 0).nonzero()], v[(v > 0).nonzero()] * 2),
+        lambda v: np.where(v > 0, 2 * v, v),
+    ),
+    "a product of some": (lambda v: T.dot(v[v > 0], v[v > 0]), lambda v: v[v > 0] @ v[v > 0]),
+    "numbers below one's own": (
+        lambda v: T.arange(T.cast(T.abs(v[0] * 3), "int64")).sum() + v[0],
+        lambda v: np.arange(int(abs(v[0] * 3))).sum() + v[0],
+    ),
+    "a sparse matrix": (lambda v: sparse.dot(sparse.square_diagonal(v), v), lambda v: v * v),
+    "what a sparse matrix holds": (
+        lambda v: sparse.csr_from_dense(v[:, None] * v).sum(),
+        lambda v: np.outer(v, v).sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_OWN_LENGTH)
+@pytest.mark.parametrize("linker", ["py", pytest.param("auto", marks=needs_c)])
+@pytest.mark.filterwarnings("ignore::termgraph.terms.errors.PythonPartWarning")
+def test_lengths_of_their_own_on_the_way(name, linker):
+    f, numpys = OF_OWN_LENGTH[name]
+    x, v, values = T.dmatrix("x"), T.dvector("v"), np.random.default_rng(0).normal(size=(5, 7))
+    mapped = tg.vmap(f)(x)
+    twice = tg.vmap(tg.vmap(f))(T.stack([x, x + 1]))
+    floats = mapped.type.kind == "f"
+    slopes = [tg.grad(mapped.sum(), x), tg.vmap(lambda v: tg.grad(f(v).sum(), v))(x)] if floats else []
+    found, pairs, *slopes = tg.function([x], [mapped, twice, *slopes], mode=tg.Mode(linker=linker))(values)
+    np.testing.assert_allclose(found, np.stack([numpys(v) for v in values]))
+    np.testing.assert_allclose(pairs, np.stack([[numpys(v) for v in rows] for rows in (values, values + 1)]))
+    if floats:
+        slope = tg.function([v], tg.grad(f(v).sum(), v), mode=tg.Mode(linker="py"))
+        for found in slopes:
+            np.testing.assert_allclose(found, np.stack([slope(v) for v in values]))
+
+
+def test_results_of_their_own_length_are_refused():
+    x, k = T.dmatrix("x"), T.lvector("k")
+    for f in (lambda v: T.exp(v[v > 0]) + 1, lambda v: T.sort(v[v > 0]), lambda v: T.unique(v) * 2):
+        with pytest.raises(GraphError, match="use a mask instead"):
+            tg.vmap(f)(x)
+    with pytest.raises(GraphError, match="its length depends on the example"):
+        tg.vmap(lambda n: T.cumsum(T.arange(n)))(k)
+    for f in (tg.vmap(sparse.square_diagonal), lambda x: tg.scan(sparse.square_diagonal, sequences=x)):
+        with pytest.raises(TypeMismatch, match=r"result 0 of a loop is SparseType.*dense_from_sparse"):
+            f(x)
 
 
 def test_what_cannot_be_mapped():

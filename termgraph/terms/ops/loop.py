@@ -180,7 +180,7 @@ def _infer_loop(
     ys = body[n_carry : len(body) - 1] if until else body[n_carry:]
     rows = None if until else steps
     types: list[Type] = list(takes[n_consts : n_consts + n_carry])
-    types += [TensorType.of(y.type.dtype, (rows, *y.type.shape)) for y in ys]
+    types += [_stack_type(i, y.type, rows) for i, y in enumerate(ys)]
     if until:
         types.append(TensorType.of("int64", ()))
     return TupleType(types)
@@ -192,6 +192,15 @@ def _row_type(i: int, type_: Type, steps: int | None) -> Type:
     if steps is not None and type_.shape[0] is not None and type_.shape[0] < steps:
         raise ShapeError(f"sequence {i} of a loop has {type_.shape[0]} rows, too few for {steps} steps")
     return TensorType.of(type_.dtype, type_.shape[1:])
+
+
+def _stack_type(i: int, type_: Type, rows: int | None) -> Type:
+    if isinstance(type_, TensorType):
+        return TensorType.of(type_.dtype, (rows, *type_.shape))
+    raise TypeMismatch(
+        f"result {i} of a loop is {type_}; what is stacked (the results of scan's steps and of vmap's examples) must "
+        "be arrays: make a sparse matrix dense (sparse.dense_from_sparse), or return its data"
+    )
 
 
 loop = OPS["loop"] = Loop(
