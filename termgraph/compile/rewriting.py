@@ -20,6 +20,7 @@ from termgraph.terms.errors import RuleWarning, ShapeError
 from termgraph.terms.moved import rebuild_moved
 from termgraph.terms.op import Op
 from termgraph.terms.ops.call import call, inline_calls
+from termgraph.terms.ops.linalg import solve
 from termgraph.terms.ops.loop import loop, note_places, places_of
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first
@@ -29,6 +30,7 @@ _passes: Any = lazy("termgraph.loops.passes")
 price, saturation = lazy("termgraph.rules.price"), lazy("termgraph.rules.saturation")
 
 WITH_BODY = (call, loop)
+WITH_PASSES = (loop, solve)  # what the passes with the tag `scan` are about
 REPEATED = ("canonicalize", "stabilize", "canonicalize", "specialize")
 _STAGE_TAGS = frozenset((*REPEATED, "saturate", "scan", "gpu", "grad", "lower"))
 
@@ -137,8 +139,8 @@ def loops(value: Rewritten) -> Rewritten:
     """Simplify loops as a whole, by the rules and the graph passes with the tag `scan`; then what that brought out."""
     for _ in range(2):
         value = _scan_rules(value)
-        looping = value.options.rewrites and any(t.op.family is loop for t in children_first(value.roots))
-        rules = rules_of(value.options, "scan") if looping else None
+        asked = value.options.rewrites and any(t.op.family in WITH_PASSES for t in children_first(value.roots))
+        rules = rules_of(value.options, "scan") if asked else None
         if rules is None or not rules.passes:
             break
         cut = value.options.chunked is not None and value.body is None  # then chunks stay what may run again alone

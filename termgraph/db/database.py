@@ -53,6 +53,7 @@ class GraphPass(NamedTuple):
     tags: frozenset[str]
     order: float
     doc: str
+    assumes: frozenset[str] = frozenset()  # what it takes on trust, as rules do
 
 
 PASSES: dict[str, GraphPass] = {}
@@ -209,7 +210,8 @@ class Passes(Sequence):
 
     def __iter__(self) -> Iterator[GraphPass]:
         loading.load_companions()
-        chosen = [p for p in PASSES.values() if self._asked.selects({*p.tags, p.name})]
+        asked = self._asked
+        chosen = [p for p in PASSES.values() if asked.selects({*p.tags, p.name}) and asked.admits(p.assumes)]
         return iter(sorted(chosen, key=lambda p: (p.order, p.name)))
 
     def __getitem__(self, i: Any) -> Any:
@@ -278,12 +280,17 @@ STAGES = ("canonicalize", "stabilize", "canonicalize", "specialize")
 
 # ---------------------------------------------------------------------- passes
 def register_pass(
-    name: str, run: Callable[..., Any], *tags: str, order: float = 0.0, overwrite: bool = False
+    name: str,
+    run: Callable[..., Any],
+    *tags: str,
+    order: float = 0.0,
+    overwrite: bool = False,
+    assumes: Iterable[str] = (),
 ) -> GraphPass:
     """Register a graph pass beside the rules; `query(...).passes` lists those selected, by `order`, then name."""
     if name in PASSES and not overwrite:
         raise RuleError(f"a graph pass named {name!r} exists; choose another name or pass overwrite=True")
-    made = PASSES[name] = GraphPass(name, run, all_tags(tags), order, (run.__doc__ or "").strip())
+    made = PASSES[name] = GraphPass(name, run, all_tags(tags), order, (run.__doc__ or "").strip(), frozenset(assumes))
     return made
 
 

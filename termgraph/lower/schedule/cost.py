@@ -75,7 +75,7 @@ def routine_work(n: Routine) -> Poly:
         return divide(product([size for name, size in n.sizes.items() if name[0] in "bfeko"]), 8)[0] + 100
     if n.spec.text.startswith("pool"):
         return 2 * product([n.sizes[name] for name in ("d", "h", "w") if name in n.sizes]) + 100
-    if n.spec.text in ("loop", "qr", "trsm", "lstsq"):
+    if n.spec.text in ("loop", "qr", "trsm", "lstsq", "lu_columns", "lu_solve"):
         square = sizes[0] * sizes[0]
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
     if n.spec.text == "fft":

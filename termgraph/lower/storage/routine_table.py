@@ -178,6 +178,18 @@ def _solve_triangular(t: AnyTerm) -> Spec:
     return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, ZERO_ON_DIAGONAL))
 
 
+def _lu_columns(t: AnyTerm) -> Spec:
+    return Spec("lu_columns", (f"lapack__{_LAPACKS[_read(t)]}gesv__",), (_SQUARE,), (_SQUARE, ("m",)))
+
+
+def _lu_solve(t: AnyTerm) -> Spec:
+    name = f"lapack__{_LAPACKS[t.type.np_dtype.char]}getrs__"
+    return Spec("lu_solve", (name,), (_SQUARE, ("m",), _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
+
+
+_LAPACKS = {"d": "d", "D": "z"}
+READS["lu_solve"] = lambda t: (t.type.dtype, "int64", t.type.dtype)
+SPECS.update(lu_columns=_lu_columns, lu_solve=_lu_solve)
 SPECS.update(lstsq=_lstsq, solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)
 
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from termgraph._lazy import lazy
+from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.linalg import _as_lapack, _linalg, _matrix, _shorter, _square_side, lapack_dtype
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
-scipy_linalg = lazy("scipy.linalg")
+scipy_linalg, lapack = lazy("scipy.linalg"), lazy("termgraph.terms.lapack")
 
 
 def _each(function: Callable[..., tuple[Any, ...]], *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -55,6 +56,59 @@ def _lu(a: np.ndarray) -> tuple[np.ndarray, ...]:
 lu_factor = _linalg(
     "lu_factor", _infer_lu, _lu, nout=2,
     doc="L (below the diagonal, with ones on it) and U in one matrix, and with which row each row was swapped.",
+)  # fmt: skip
+
+
+def _infer_columns(a: Type) -> TupleType:
+    t = _matrix("lu_columns", a, square=True)
+    n = _square_side(t)
+    return TupleType((TensorType.of(_doubled("lu_columns", t), (*t.shape[:-2], n, n)),
+                      TensorType.of("int64", (*t.shape[:-2], n))))  # fmt: skip
+
+
+def _doubled(name: str, *types: TensorType) -> str:
+    """The dtype of what NumPy solves in double precision; others are cast before."""
+    dtype = lapack_dtype(name, *types)
+    if dtype not in ("float64", "complex128"):
+        raise TypeError(f"{name} works in double precision, got {dtype}")
+    return dtype
+
+
+lu_columns = _linalg(
+    "lu_columns", _infer_columns, lambda a: _each(lapack.factor, _as_lapack(a)), nout=2,
+    doc="L and U of a matrix as LAPACK leaves them, column after column, and its pivots: what `lu_solve` reads.",
+)  # fmt: skip
+
+
+def _infer_lu_solve(columns: Type, pivots: Type, b: Type, **_: object) -> TensorType:
+    left, right = _matrix("lu_solve", columns, square=True), _matrix("lu_solve", b)
+    swaps = require_tensor(pivots, "operand 1 of lu_solve")
+    n = same_length(_square_side(left), right.shape[-2], "rows of the factors and of the right side of lu_solve")
+    batch = broadcast_shapes([left.shape[:-2], swaps.shape[:-1], right.shape[:-2]], "batch dimensions of lu_solve")
+    return TensorType.of(_doubled("lu_solve", left, right), (*batch, n, right.shape[-1]))
+
+
+def _lu_solve(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, *, trans: str, on_error: str) -> np.ndarray:
+    columns, b = _as_lapack(columns), _as_lapack(b)
+    dtype = promote(columns, b)
+
+    def one(columns: np.ndarray, swaps: np.ndarray, b: np.ndarray) -> tuple[Any, ...]:
+        if (np.diagonal(columns) == 0).any() and b.size:
+            if on_error != "nan":
+                raise np.linalg.LinAlgError("Singular matrix")
+            return (np.full(b.shape, np.nan, dtype),)
+        return (lapack.solve_by(columns.astype(dtype, copy=False), swaps[:, 0], b.astype(dtype, copy=False), trans),)
+
+    if 0 in (batch := np.broadcast_shapes(columns.shape[:-2], pivots.shape[:-1], b.shape[:-2])):
+        return np.zeros((*batch, *b.shape[-2:]), dtype)
+    if columns.ndim == b.ndim == 2:
+        return np.asarray(one(columns, pivots[:, None], b)[0])
+    return _each(one, columns, pivots[..., None], b)[0]
+
+
+lu_solve = _linalg(
+    "lu_solve", _infer_lu_solve, _lu_solve, (2, 1, 2), params={"trans": "N", "on_error": "raise"},
+    doc="x with a @ x = b from `lu_columns(a)`, as LAPACK's gesv finds it (a.T @ x = b for trans='T').",
 )  # fmt: skip
 
 

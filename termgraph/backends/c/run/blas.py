@@ -12,10 +12,9 @@ import importlib.util
 import os
 from dataclasses import field
 
-import numpy as np
-
 from termgraph._records import record
 from termgraph.backends.c.run.cores import blas_thread_count
+from termgraph.terms.lapack import first_library, numpys_path
 
 _REAL, _COMPLEX = (("s", "float"), ("d", "double")), (("c", "void"), ("z", "void"))
 _TRIANGLE = "int layout, int side, int uplo, int trans, int diag, tg_int m, tg_int n"
@@ -168,16 +167,5 @@ def _opened(candidates: list[tuple[str, str | None, bool]]) -> tuple[Blas | None
 def _candidates() -> list[tuple[str, str | None, bool]]:
     """Where BLAS may be: (provider, path or None, counts in 64 bits). The packages are found, not imported."""
     found = importlib.util.find_spec("scipy_openblas32")
-    ours = _first(os.path.dirname(found.origin) if found and found.origin else None, "lib", "libscipy_openblas.")
-    site = os.path.dirname(os.path.dirname(np.__file__))
-    theirs = _first(site, "numpy.libs", "libscipy_openblas64_")
-    return [("scipy-openblas32", ours, False), ("numpy", theirs, True)]
-
-
-def _first(directory: str | None, folder: str, beginning: str) -> str | None:
-    """The first library of that folder whose name begins like that."""
-    inside = os.path.join(directory or "", folder)
-    if directory is None or not os.path.isdir(inside):
-        return None
-    names = sorted(name for name in os.listdir(inside) if name.startswith(beginning))
-    return next((os.path.join(inside, n) for n in names if ".so" in n or n.endswith(".dylib")), None)
+    ours = first_library(os.path.dirname(found.origin) if found and found.origin else None, "lib", "libscipy_openblas.")
+    return [("scipy-openblas32", ours, False), ("numpy", numpys_path(), True)]

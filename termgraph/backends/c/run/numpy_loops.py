@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from termgraph._lazy import pattern
+from termgraph._lazy import lazy, pattern
+
+blas, lapack = lazy("termgraph.backends.c.run.blas"), lazy("termgraph.terms.lapack")
 
 _NAME = pattern(r"\bTG_NATIVE_(\w+)")
 _MODULES = {
@@ -76,6 +78,8 @@ def find(name: str) -> tuple[int, int] | None:
     """The address of a function and its data, or None."""
     module, rest = name.split("__", 1)
     function, types = rest.rsplit("__", 1)
+    if module == "lapack":
+        return _of_lapack(function)
     if module == "sort":
         return _sorter(function, types.rstrip("_"))
     if sys.implementation.name != "cpython":
@@ -85,6 +89,18 @@ def find(name: str) -> tuple[int, int] | None:
     except ImportError:
         return None
     return _loop_of(ufunc, types.replace("_", "->")) if isinstance(ufunc, np.ufunc) else None
+
+
+def _of_lapack(name: str) -> tuple[int, int] | None:
+    """A function of LAPACK, and whether it counts in 64 bits: NumPy's own library, that of BLAS where it has none."""
+    library = lapack.numpys()
+    if library is not None:
+        return ctypes.cast(library.function(name), ctypes.c_void_p).value or 0, int(library.wide)
+    try:
+        other = blas.load()
+        return other.address(f"{name}_"), int(other.wide)
+    except (blas.BlasError, AttributeError):
+        return None
 
 
 # ---------------------------------------------------------------------- loops of universal functions

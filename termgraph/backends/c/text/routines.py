@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.backends.c.text import (
     counted,
+    lu_calls,
     many_matrices,
     window_calls,
 )
@@ -481,6 +482,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "trsm": _trsm,
     "qr": _qr,
     "lstsq": _lstsq,
+    "lu_columns": lu_calls.columns,
+    "lu_solve": lu_calls.solve,
     **dict.fromkeys(("convolve_lines", "correlate_lines"), window_calls.lines),
     **dict.fromkeys(POOLS, window_calls.pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), window_calls.convolved),

@@ -1,0 +1,106 @@
+"""LAPACK's factors of matrices, by the library that NumPy's own linear algebra calls: equal bits.
+
+SciPy brings another build of it, whose last bits differ. May touch: shared libraries of the installed package numpy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import Any
+
+import numpy as np
+
+from termgraph._records import NamedTuple
+
+
+class Library(NamedTuple):
+    """A loaded LAPACK: its functions are called `prefix + name + suffix`; `wide` if it counts in 64 bits."""
+
+    handle: Any
+    prefix: str
+    suffix: str
+    wide: bool
+
+    def function(self, name: str) -> Any:
+        """A function of Fortran's, all of whose operands are addresses: `function("dgetrf")`."""
+        return getattr(self.handle, f"{self.prefix}{name}_{self.suffix}")
+
+
+def first_library(directory: str | None, folder: str, beginning: str) -> str | None:
+    """The first library of that folder whose name begins like that."""
+    inside = os.path.join(directory or "", folder)
+    if directory is None or not os.path.isdir(inside):
+        return None
+    names = sorted(name for name in os.listdir(inside) if name.startswith(beginning))
+    return next((os.path.join(inside, n) for n in names if ".so" in n or n.endswith(".dylib")), None)
+
+
+def numpys_path() -> str | None:
+    """Where the library is that came with NumPy, if one did."""
+    site = os.path.dirname(os.path.dirname(np.__file__))
+    return first_library(site, "numpy.libs", "libscipy_openblas64_")
+
+
+@functools.cache
+def numpys() -> Library | None:
+    """The library that NumPy's linear algebra calls, if it came with NumPy."""
+    path = numpys_path()
+    try:
+        found = Library(ctypes.CDLL(path), "scipy_", "64_", True) if path else None
+        return found if found is None or found.function("dgetrs") else None
+    except (OSError, AttributeError):
+        return None
+
+
+def factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What gesv makes of a square matrix: the columns of L and U as rows, and pivots that count from one.
+
+    Not getrf, which has several threads from another length on.
+    """
+    columns = np.array(a.T, order="C")  # always a copy
+    pivots, n = np.zeros(len(a), np.int64), ctypes.c_int64(len(a))
+    called, zeros = _function("gesv", a.dtype), np.zeros(len(a), a.dtype)
+    if not columns.size:
+        return columns, pivots
+    if called is None:
+        made, swaps, _ = _scipys("getrf", a)(a)
+        return np.ascontiguousarray(made.T), swaps.astype(np.int64) + 1
+    n_, info = ctypes.byref(n), ctypes.byref(ctypes.c_int64())
+    called(n_, ctypes.byref(ctypes.c_int64(1)), _at(columns), n_, _at(pivots), _at(zeros), n_, info)
+    return columns, pivots
+
+
+def solve_by(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, trans: str) -> np.ndarray:
+    """What getrs makes of the factors and the columns of b.
+
+    One of complex numbers goes twice: getrs has a way for one column that gesv does not take.
+    """
+    twice = b.shape[1] == 1 and b.dtype.kind == "c"
+    right = np.array(np.repeat(b.T, 2, axis=0) if twice else b.T, order="C")
+    called = _function("getrs", b.dtype)
+    if not right.size:
+        return np.zeros_like(b)
+    if called is None:
+        return np.asarray(_scipys("getrs", b)(columns.T, pivots - 1, b, trans={"N": 0, "T": 1, "C": 2}[trans])[0])
+    columns, pivots = np.ascontiguousarray(columns), np.ascontiguousarray(pivots)
+    n, k = ctypes.c_int64(len(pivots)), ctypes.c_int64(len(right))
+    sizes = (ctypes.byref(n), _at(pivots), _at(right), ctypes.byref(n), ctypes.byref(ctypes.c_int64()))
+    called(ctypes.c_char_p(trans.encode()), *map(ctypes.byref, (n, k)), _at(columns), *sizes)
+    return right[:1].T if twice else right.T
+
+
+def _function(name: str, dtype: np.dtype) -> Any:
+    library = numpys()
+    return library and library.function({"d": "d", "D": "z"}[dtype.char] + name)
+
+
+def _scipys(name: str, a: np.ndarray) -> Any:
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs(name, (a,))
+
+
+def _at(a: np.ndarray) -> Any:
+    return a.ctypes.data_as(ctypes.c_void_p)
