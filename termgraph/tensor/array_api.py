@@ -104,6 +104,43 @@ def iinfo(dtype: Any) -> np.iinfo[Any]:
     return np.iinfo(_dtype_of(dtype))
 
 
+class NamespaceInfo:
+    """What the standard's code may ask of a library: dtypes, devices, and what it can do."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """What is possible: masks as indices and lengths that depend on values; dimensions are not limited here."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+
+    def default_device(self) -> None:
+        """None, the device of every variable."""
+
+    def devices(self) -> list[None]:
+        """All devices: None."""
+        return [None]
+
+    def default_dtypes(self, *, device: None = None) -> dict[str, str]:
+        """Dtypes of what is made of Python's numbers, by kind; real ones by functions such as `T.zeros`."""
+        no_device(device)
+        kinds = {"real floating": "float64", "complex floating": "complex128", "integral": "int64"}
+        return {**kinds, "indexing": "int64"}
+
+    def dtypes(self, *, device: None = None, kind: Any = None) -> dict[str, str]:
+        """The standard's dtypes, all or those of a kind (or of several)."""
+        no_device(device)
+        standard = [name for name in DTYPES if name not in ("float16", "bfloat16")]
+        return {name: name for name in standard if kind is None or isdtype(name, kind)}
+
+
+def namespace_info() -> NamespaceInfo:
+    """What the array API's code asks as `T.__array_namespace_info__()`.
+
+    >>> import termgraph.tensor as T
+    >>> list(T.__array_namespace_info__().dtypes(kind="complex floating"))
+    ['complex64', 'complex128']
+    """
+    return NamespaceInfo()
+
+
 # ---------------------------------------------------------------------- arrays
 def asarray(
     a: TensorLike,
@@ -218,6 +255,7 @@ bitwise_left_shift, bitwise_right_shift = ew.left_shift, ew.right_shift
 
 EXPORTS = tuple(name for name in DTYPES if name != "bool")  # T.float32 is "float32", which every dtype= takes
 globals().update({name: name for name in EXPORTS})
+ABOVE |= {"__array_namespace_info__": lambda: namespace_info, "__array_api_version__": lambda: "2024.12"}
 ABOVE["bool"] = lambda: "bool"  # T.bool, which `from termgraph.tensor import *` does not put in the place of Python's
 
 

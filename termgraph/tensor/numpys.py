@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.tensor.elsewhere import FUNCTIONS
-from termgraph.tensor.variable import TensorVariable, warn_of_identity
+from termgraph.tensor.variable import TensorVariable, is_value
 
 _IDENTITY = {"equal": False, "not_equal": True}  # `array == x` asks whether they are one object, as `x == y` does
 _PLACES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
@@ -27,8 +27,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: TensorVariable
         how = f".{method}" if method != "__call__" else f" with {', '.join(options)}="
         raise TypeError(f"NumPy's {name}{how} does not take symbolic variables; use the functions of termgraph.tensor")
     if name in _IDENTITY:
-        warn_of_identity(self, inputs[1] if inputs[0] is self else inputs[0], 2)
-        return _IDENTITY[name]
+        same = is_value(self, inputs[1] if inputs[0] is self else inputs[0], 2)
+        return same is (name == "equal")
     if name == "divmod":
         return _found("floor_divide", "numpy")(*inputs), _found("mod", "numpy")(*inputs)
     return _found(name, "numpy")(*inputs)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from termgraph.config import config
+from termgraph.tensor.known import known_number, known_value
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
@@ -82,8 +84,13 @@ def _round(self: Any, ndigits: int | None = None) -> Any:
     return self.round(0 if ndigits is None else ndigits)
 
 
-def _refuse_bool(self: Any) -> bool:
-    """Truth of a comparison, or of what was made of some, is a mistake; anything else is true, as in Theano."""
+def _truth(self: Any) -> bool:
+    """That of a number that is known. Of a comparison with variables it is a mistake to ask; all else is true, as in
+    Theano.
+    """
+    known = known_number(self) if self.type.ndim == 0 else None
+    if known is not None:
+        return bool(known)
     if self.type.dtype == "bool" and self.term.args:
         raise TypeError(
             "the truth of a symbolic condition is not known while building the graph; "
@@ -122,26 +129,35 @@ def _no_format(self: Any, spec: str) -> str:
     return str(self)
 
 
-def _no_membership(self: Any, item: object) -> bool:
-    raise TypeError(f"what is in {self} is not known while building the graph; use T.eq({self}, value).any()")
+def _membership(self: Any, item: object) -> bool:
+    if item is None:
+        return False
+    known = known_value(self)
+    if known is None or isinstance(item, TensorVariable):
+        raise TypeError(f"what is in {self} is not known while building the graph; use T.eq({self}, value).any()")
+    return item in known
 
 
 # What to write instead of a conversion that Python or a module of numbers asks for.
 _INSTEAD = {
     "int": "T.cast(x, 'int64')",
     "float": "T.cast(x, 'float64'), or the function of T instead of that of math (T.sqrt, T.exp)",
+    "complex": "T.cast(x, 'complex128')",
     "an index": "tg.loop(..., length=n) or tg.scan(..., n_steps=n) instead of range(n), or give the input a shape=",
 }
 
 
-def _no_conversion(kind: str) -> Callable:
-    def convert(self: Any) -> Any:
+def _conversion(kind: str, convert: Callable) -> Callable:
+    def converted(self: Any) -> Any:
+        known = known_number(self)
+        if known is not None:
+            return convert(known)
         raise TypeError(
             f"cannot convert the symbolic variable {self} to {kind}: it has no value while the graph is built. In the "
             f"graph write {_INSTEAD[kind]}; .eval({{...}}) computes its value now"
         )
 
-    return convert
+    return converted
 
 
 def install() -> None:
@@ -161,11 +177,12 @@ def install() -> None:
         methods[f"__{name}__"] = _unary(op)
     methods["__pos__"] = lambda self: self
     methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
-    methods["__bool__"], methods["__round__"] = _refuse_bool, _round
+    methods["__bool__"], methods["__round__"] = _truth, _round
     methods["__iter__"], methods["__len__"] = _no_iteration, _no_len
-    methods["__format__"], methods["__contains__"] = _no_format, _no_membership
-    methods["__float__"], methods["__int__"] = _no_conversion("float"), _no_conversion("int")
-    methods["__index__"] = _no_conversion("an index")
+    methods["__format__"], methods["__contains__"] = _no_format, _membership
+    methods["__float__"], methods["__int__"] = _conversion("float", float), _conversion("int", int)
+    methods["__complex__"] = _conversion("complex", complex)
+    methods["__index__"] = _conversion("an index", operator.index)
     for name, function in methods.items():
         setattr(TensorVariable, name, function)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -11,9 +12,10 @@ import numpy as np
 
 from termgraph._lazy import lazy
 from termgraph.tensor.likes import DTypeLike
-from termgraph.tensor.variable import Constant, TensorVariable
+from termgraph.tensor.variable import Constant, TensorVariable, set_meeting
 
 difflib, elsewhere = lazy("difflib"), lazy("termgraph.tensor.elsewhere")
+einops_backend = lazy("termgraph.tensor.einops_backend")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it
 PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
 
@@ -98,6 +100,13 @@ def copy(self: Any) -> TensorVariable:
     return self
 
 
+def _meet_guests() -> None:
+    """Make variables known to einops, once it is there: it asks for classes, not for protocols."""
+    if "einops" in sys.modules:
+        einops_backend.introduce()
+
+
+set_meeting(_meet_guests)
 METHODS = {
     "__array__": to_array,
     "__array_namespace__": array_namespace,

@@ -14,7 +14,7 @@ import numpy as np
 
 from termgraph._arguments import meant
 from termgraph.tensor.trace import placed, user_site
-from termgraph.tensor.variable import TensorVariable, Variable
+from termgraph.tensor.variable import TensorVariable, Variable, meet_guests
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import in_whole_elements, kind_of
 from termgraph.terms.errors import TypeMismatch
@@ -282,6 +282,7 @@ def shared_of_type(
 
 def on_container(container: Container, name: str | None, site: tuple) -> Any:
     """A shared variable on memory that exists."""
+    meet_guests()
     other = SHARED_HANDLES.get(type(container.type), SharedVariable)
     cls = TensorSharedVariable if isinstance(container.type, TensorType) else other
     v: Any = object.__new__(cls)

@@ -10,6 +10,11 @@ from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _RULES = os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "rules") + os.sep
+# Libraries that call ours on a user's behalf; the line that counts is the one that called them.
+_BETWEEN = tuple(
+    f"-packages{os.sep}{name}{os.sep}"
+    for name in ("einops", "opt_einsum", "array_api_compat", "array_api_extra", "scipy")
+)
 # Keyed by id: hashing a code object walks its bytecode. The values keep the code alive, so ids stay true.
 _internal: dict[int, tuple[bool, CodeType]] = {}
 _sites: dict[tuple, tuple] = {}
@@ -20,7 +25,9 @@ _UNSEEN = (True, None)
 def _is_internal(code: CodeType) -> bool:
     found = _internal.get(id(code))
     if found is None:
-        found = _internal[id(code)] = (code.co_filename.startswith((_PACKAGE, _RULES)), code)
+        file = code.co_filename
+        ours = file.startswith((_PACKAGE, _RULES)) or any(part in file for part in _BETWEEN)
+        found = _internal[id(code)] = (ours, code)
     return found[0]
 
 

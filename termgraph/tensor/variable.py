@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph.tensor.display_names import apply_text, long_repr, short_repr
+from termgraph.tensor.known import known_value
 from termgraph.tensor.trace import frames_of, user_site, where
 from termgraph.terms import types as types_module
 from termgraph.terms.build import unspread
@@ -39,15 +40,23 @@ _NUMBERS = (int, float, complex, np.number, np.ndarray)  # no variable is the sa
 _AWARE = {"termgraph", "kanren", "unification", "etuples", "cons", "toolz"}
 
 
-def warn_of_identity(x: object, other: object, depth: int) -> None:
-    """`x == 0` is a question about objects; who asks it of a number or an array means the values."""
+def is_value(x: Any, other: Any, depth: int) -> bool:
+    """`x == 0` is a question about objects; who asks it of a number or an array means the values.
+
+    The answer is that, where the value of `x` is known (`x.shape[0] == 3`); else False, and a warning.
+    """
     asking = sys._getframe(depth).f_globals.get("__name__", "")
-    if asking.partition(".")[0] not in _AWARE:
-        warnings.warn(
-            f"== and != ask whether both sides are the same variable, which {x} and {other!r:.40} are not; "
-            f"write T.eq(x, y) or T.neq(x, y) to compare their values",
-            stacklevel=depth + 1,
-        )
+    if asking.partition(".")[0] in _AWARE:
+        return False
+    known = known_value(x)
+    if known is not None and known.ndim == np.ndim(other) and not (isinstance(other, np.ndarray) and other.ndim):
+        return bool(np.array_equal(known, other))
+    warnings.warn(
+        f"== and != ask whether both sides are the same variable, which {x} and {other!r:.40} are not; "
+        f"write T.eq(x, y) or T.neq(x, y) to compare their values",
+        stacklevel=depth + 1,
+    )
+    return False
 
 
 class Variable:
@@ -143,8 +152,8 @@ class Variable:
         return [] if self._owner is None else [self.owner]
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, _NUMBERS):
-            warn_of_identity(self, other, 2)
+        if isinstance(other, _NUMBERS) or (isinstance(other, (tuple, list)) and all(map(is_plain_number, other))):
+            return is_value(self, other, 2)
         return self is other
 
     def __bool__(self) -> bool:
@@ -342,9 +351,28 @@ def apply_terms(op: Op, inputs: Sequence[Any], types: list | None) -> list:
     return [term]
 
 
+def _nobody() -> None:
+    """There are no guests before somebody says who they are."""
+
+
+_meet_guests: Callable[[], None] = _nobody
+
+
+def meet_guests() -> None:
+    """Called when an input or shared variable is made: libraries that ask for classes may have been imported."""
+    _meet_guests()
+
+
+def set_meeting(meet: Callable[[], None]) -> None:
+    """Called once, by who knows such libraries."""
+    global _meet_guests
+    _meet_guests = meet
+
+
 def make_input(type_: Type, name: str | None = None) -> Any:
     """A fresh input variable of a type: what `T.dmatrix("x")` calls."""
     name = _checked_name(name)
+    meet_guests()
     return bare(variable_class(Variable, type_), Input(name, type_), name, user_site())
 
 
