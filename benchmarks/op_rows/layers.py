@@ -145,3 +145,46 @@ net("embedding_bag", "i:i[n,k]<m x:f[m,k]", torch="F.embedding_bag(i, x)", **L)
 net("nll_loss", "x i:i[n]<m", torch="F.nll_loss(x, i)", **L)
 net("softmin", "x", torch="F.softmin(x, -1)", **L)
 net("rrelu", "x", torch="F.rrelu(x)", **L)
+net("max_pool2d avg_pool2d", "x:f[b,c,n,n]", "T.NAME(x, 3, 2, 1)", torch="F.PLAIN(x, 3, 2, 1)", **I | {"unlike": True})
+net("max_pool1d avg_pool1d", "x:f[b,c,n]", "T.NAME(x, 2)", torch="F.PLAIN(x, 2)", **I | {"unlike": True})
+net("max_pool3d avg_pool3d", "x:f[b,c,8,8,8]", "T.NAME(x, 2)", torch="F.PLAIN(x, 2)", **I | {"unlike": True})
+net("max_pool2d (places)", "x:f[b,c,n,n]", "T.nnet.max_pool2d(x, 2, return_indices=True)[1]",
+    torch="F.max_pool2d(x, 2, return_indices=True)[1]", **I | {"grad": False})  # fmt: skip
+net("lp_pool1d", "x:f[b,c,n]", "T.nnet.lp_pool1d(x, 2, 2)", torch="F.lp_pool1d(x, 2, 2)", **I)
+net("lp_pool2d", "x:f[b,c,n,n]", "T.nnet.lp_pool2d(x, 2, 2)", torch="F.lp_pool2d(x, 2, 2)", **I)
+net("lp_pool3d", "x:f[b,c,8,8,8]", "T.nnet.lp_pool3d(x, 2, 2)", torch="F.lp_pool3d(x, 2, 2)", **I)
+net(
+    "max_unpool2d",
+    "x:f[b,c,n,n] i:i[b,c,n,n]<n",
+    "T.nnet.max_unpool2d(x, i, 2)",
+    torch="F.max_unpool2d(x, i, 2)",
+    **I | {"unlike": True},
+)
+net(
+    "max_unpool1d",
+    "x:f[b,c,n] i:i[b,c,n]<n",
+    "T.nnet.max_unpool1d(x, i, 2)",
+    torch="F.max_unpool1d(x, i, 2)",
+    **I | {"unlike": True},
+)
+net("max_unpool3d", "x:f[b,c,4,4,4] i:i[b,c,4,4,4]<n", "T.nnet.max_unpool3d(x, i, 2)", torch="F.max_unpool3d(x, i, 2)",
+    **I | {"unlike": True})  # fmt: skip
+net("fractional_max_pool2d", "x:f[b,c,n,n] u:q[b,c,2]", "T.nnet.fractional_max_pool2d(x, 2, 4, samples=u)",
+    torch="F.fractional_max_pool2d(x, 2, 4, _random_samples=u)", **I | {"unlike": True})  # fmt: skip
+net("fractional_max_pool3d", "x:f[b,c,8,8,8] u:q[b,c,3]", "T.nnet.fractional_max_pool3d(x, 2, 4, samples=u)",
+    torch="F.fractional_max_pool3d(x, 2, 4, _random_samples=u)", **I | {"unlike": True})  # fmt: skip
+ATTENTION = {"numpy": None, "grad": True, "family": "attention"}
+net("multi_head_attention_forward", "x:f[t,b,64] y:f[192,64] z:f[64,64]",
+    "T.nnet.multi_head_attention_forward(x, x, x, 64, 4, y, None, None, None, False, 0.0, z, None)[0]", jax=None,
+    torch="F.multi_head_attention_forward(x, x, x, 64, 4, y, None, None, None, False, 0.0, z, None)[0]", **ATTENTION)  # fmt: skip
+net("dot_product_attention", "x:f[b,t,4,d] y:f[b,t,4,d] z:f[b,t,4,d]", jax="jax.nn.dot_product_attention(x, y, z)",
+    torch="F.scaled_dot_product_attention(x.swapaxes(1, 2), y.swapaxes(1, 2), z.swapaxes(1, 2)).swapaxes(1, 2)",
+    **ATTENTION)  # fmt: skip
+net("hardsigmoid", torch="F.hardsigmoid(x)", **L)
+J = {"numpy": None, "torch": None, "grad": True}
+net("squareplus sparse_plus sparse_sigmoid standardize", jax="jax.nn.PLAIN(x)", **J)
+net("logmeanexp", "x", "T.nnet.logmeanexp(x, -1)", jax="jax.nn.logmeanexp(x, -1)", **J)
+net("binary_cross_entropy", "x:q[n,m] y:q[n,m]", torch="F.binary_cross_entropy(x, y)", **L)
+net("binary_cross_entropy_with_logits", "x y:q[n,m]", torch="F.binary_cross_entropy_with_logits(x, y)", **L)
+net("multilabel_margin_loss", "x:f[n,k] i:i[n,k]<k", torch="F.multilabel_margin_loss(x, i)", **L)
+net("triplet_margin_with_distance_loss", "x y z:q[n,m]", torch="F.triplet_margin_with_distance_loss(x, y, z)", **L)

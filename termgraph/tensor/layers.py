@@ -11,12 +11,13 @@ from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.linalg import vector_norm
 from termgraph.tensor.losses import layer_norm
 from termgraph.tensor.products import matmul
+from termgraph.tensor.reductions import axes_of, logsumexp, to_dtype, wide
 from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import mean, to_dtype, wide
+from termgraph.tensor.reductions import mean as mean_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import dimshuffle, expand_dims, reshape, squeeze, swapaxes
 from termgraph.tensor.variable import TensorVariable
@@ -74,6 +75,35 @@ def prelu(x: TensorLike, weight: TensorLike) -> TensorVariable:
     return ew.switch(ew.gt(x, 0), x, weight * not_above_zero(x))
 
 
+@on_terms
+def hardsigmoid(x: TensorLike) -> TensorVariable:
+    """A straight line through (0, 0.5) with slope 1/6, clipped to 0..1, as in PyTorch; `hard_sigmoid` is Theano's."""
+    x = as_tensor(x)
+    return ew.clip((x + 3) / 6, 0, 1)
+
+
+@on_terms
+def squareplus(x: TensorLike, b: TensorLike = 4) -> TensorVariable:
+    """(x + sqrt(x ** 2 + b)) / 2: a smooth maximum of x and 0 made of a root."""
+    x = as_tensor(x)
+    return (x + ew.sqrt(ew.sqr(x) + b)) / 2
+
+
+@on_terms
+def sparse_plus(x: TensorLike) -> TensorVariable:
+    """0 up to -1, x from 1 on, a parabola between: the integral of `sparse_sigmoid`."""
+    x = as_tensor(x)
+    middle = ew.sqr(ew.clip(x, -1, 1) + 1) / 4
+    return ew.switch(ew.gt(x, 1), x, middle)
+
+
+@on_terms
+def sparse_sigmoid(x: TensorLike) -> TensorVariable:
+    """A straight line through (0, 0.5) with slope 1/2, clipped to 0..1."""
+    x = as_tensor(x)
+    return ew.clip((x + 1) / 2, 0, 1)
+
+
 # ---------------------------------------------------------------------- distances and norms
 @on_terms
 def pairwise_distance(
@@ -87,6 +117,41 @@ def pairwise_distance(
     """
     apart = ew.sub(as_tensor(x1), x2) + eps
     return vector_norm(apart, -1, keepdims, p)
+
+
+@on_terms
+def standardize(
+    x: TensorLike,
+    axis: AxisLike = -1,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
+    epsilon: float = 1e-5,
+) -> TensorVariable:
+    """x less its mean along axes, divided by the root of its variance and `epsilon`; either may be given.
+
+    >>> import termgraph.tensor as T
+    >>> T.nnet.standardize([1.0, 3.0], epsilon=0.0).eval()
+    array([-1.,  1.])
+    """
+    x = as_tensor(x)
+    middle = mean_over(x, axis=axis, keepdims=True) if mean is None else as_tensor(mean)
+    spread = mean_over(ew.sqr(x - middle), axis=axis, keepdims=True) if variance is None else as_tensor(variance)
+    return (x - middle) / ew.sqrt(spread + epsilon)
+
+
+@on_terms
+def logmeanexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """log(mean(exp(x))) along axes, without overflow.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.logmeanexp([1000.0, 1000.0]).eval())
+    1000.0
+    """
+    x = as_tensor(x)
+    axes = axes_of(axis, x.ndim)
+    many = product([length(x, d) for d in axes])
+    total = logsumexp(x, axis=axis, keepdims=keepdims)
+    return total - ew.log(cast(as_tensor(many), total.type.dtype))
 
 
 @on_terms
@@ -328,7 +393,7 @@ def embedding_bag(
         if mode != "sum":
             raise ValueError(f"embedding_bag: per_sample_weights are for mode='sum', not for {mode!r}")
         rows = rows * expand_dims(as_tensor(per_sample_weights), -1)
-    folds: dict[str, Any] = {"mean": mean, "sum": sum_over, "max": max_over}
+    folds: dict[str, Any] = {"mean": mean_over, "sum": sum_over, "max": max_over}
     return folds[mode](rows, axis=-2)
 
 

@@ -9,6 +9,8 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from termgraph.tensor.creation import tri
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length
@@ -25,6 +27,8 @@ from termgraph.terms.dtypes import HALVES
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
+
+LEAST_CHANCE = math.exp(-100)
 
 
 def reduced(loss: TensorVariable, reduction: str, who: str, counts: TensorVariable | None = None) -> TensorVariable:
@@ -58,6 +62,50 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
     """
     x, target = pair_of(input, target, "mse_loss")
     return reduced(ew.sqr(x - target), reduction, "mse_loss")
+
+
+@on_terms
+def binary_cross_entropy(
+    input: TensorLike, target: Any, reduction: str = "mean", *, weight: TensorLike | None = None
+) -> TensorVariable:
+    """-(target * log(input) + (1 - target) * log(1 - input)) of probabilities, logarithms being -100 at least.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.binary_cross_entropy([0.5, 1.0], [1.0, 1.0], "sum").eval().round(6))
+    0.693147
+    """
+    x, target = pair_of(input, target, "binary_cross_entropy")
+    least = np.asarray(-100, x.type.np_dtype)
+
+    def kept(log: Any, inside: TensorVariable, p: Any) -> TensorVariable:
+        small = ew.ge(inside, 0) & ew.le(inside, LEAST_CHANCE)  # where the logarithm has no slope
+        return ew.switch(small, least, log(ew.switch(small, np.asarray(0.5, x.type.np_dtype), p)))
+
+    loss = target * kept(ew.log, x, x) + (1 - target) * kept(lambda v: ew.log1p(ew.neg(v)), 1 - x, x)
+    loss = ew.neg(loss if weight is None else loss * as_tensor(weight))
+    return reduced(loss, reduction, "binary_cross_entropy")
+
+
+@on_terms
+def binary_cross_entropy_with_logits(
+    input: TensorLike,
+    target: Any,
+    reduction: str = "mean",
+    *,
+    weight: TensorLike | None = None,
+    pos_weight: TensorLike | None = None,
+) -> TensorVariable:
+    """`binary_cross_entropy` of sigmoid(input), exact also where that rounds; targets of 1 count `pos_weight`.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.binary_cross_entropy_with_logits([-1000.0], [1.0]).eval())
+    1000.0
+    """
+    who = "binary_cross_entropy_with_logits"
+    x, target = pair_of(input, target, who)
+    positive = target if pos_weight is None else target * as_tensor(pos_weight)
+    loss = positive * ew.softplus(ew.neg(x)) + (1 - target) * ew.softplus(x)
+    return reduced(loss if weight is None else loss * as_tensor(weight), reduction, who)
 
 
 @on_terms

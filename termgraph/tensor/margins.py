@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.losses import cosine_similarity, pair_of, reduced
-from termgraph.tensor.reductions import mean
+from termgraph.tensor.reductions import cumsum, mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import expand_dims
@@ -171,3 +172,55 @@ def multi_margin_loss(
     over = ew.maximum(margin - take_along_axis(x, label, -1) + x, 0)
     total = sum_over(over if p == 1 else ew.sqr(over), axis=-1, where=ew.logical_not(own))
     return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multi_margin_loss")
+
+
+@on_terms
+def multilabel_margin_loss(input: TensorLike, target: Any, reduction: str = "mean") -> TensorVariable:
+    """How much the scores of other classes are above those of a row's labels less 1: the sum of all pairs, by classes.
+
+    Classes lie along the last axis. `target` is as long as the input; labels end at the first one that is negative.
+
+    >>> import termgraph.tensor as T
+    >>> float(T.nnet.multilabel_margin_loss([[0.5, 0.0]], [[0, -1]]).eval())
+    0.25
+    """
+    x, target = pair_of(input, target, "multilabel_margin_loss")
+    target = as_tensor(target)
+    if target.type.kind not in "iu" or not x.ndim:
+        raise TypeError(
+            f"multilabel_margin_loss: scores and integer labels of as many elements, got {x.type} and {target.type}"
+        )
+    n = length(x, x.ndim - 1)
+    label = cumsum(ew.lt(target, 0), axis=-1)
+    label = ew.eq(label, 0)  # before the end
+    place = ew.switch(label, target, 0)
+    own = sum_over(expand_dims(label, -1) & ew.eq(expand_dims(place, -1), arange(n)), axis=-2) > 0
+    over = ew.maximum(1 - expand_dims(take_along_axis(x, place, -1), -1) + expand_dims(x, -2), 0)
+    total = sum_over(over, axis=(-2, -1), where=expand_dims(label, -1) & ew.logical_not(expand_dims(own, -2)))
+    return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multilabel_margin_loss")
+
+
+@on_terms
+def triplet_margin_with_distance_loss(
+    anchor: TensorLike,
+    positive: TensorLike,
+    negative: TensorLike,
+    *,
+    distance_function: Callable[..., Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> TensorVariable:
+    """`triplet_margin_loss` by another distance, a function of two arrays; `pairwise_distance` unless given.
+
+    >>> import termgraph.tensor as T
+    >>> taxi = lambda a, b: T.abs(a - b).sum(axis=-1)
+    >>> float(T.nnet.triplet_margin_with_distance_loss([[0.0]], [[1.0]], [[1.5]], distance_function=taxi).eval())
+    0.5
+    """
+    away = pairwise_distance if distance_function is None else distance_function
+    anchor, positive, negative = as_tensor(anchor), as_tensor(positive), as_tensor(negative)
+    near, far = away(anchor, positive), away(anchor, negative)
+    if swap:
+        far = ew.minimum(far, away(positive, negative))
+    return reduced(ew.maximum(near - far + margin, 0), reduction, "triplet_margin_with_distance_loss")

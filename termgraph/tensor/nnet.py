@@ -17,6 +17,7 @@ from termgraph.tensor.adaptive import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
+from termgraph.tensor.attention import dot_product_attention, multi_head_attention_forward
 from termgraph.tensor.convolution import (
     conv1d,
     conv2d,
@@ -39,8 +40,10 @@ from termgraph.tensor.layers import (
     embedding_bag,
     group_norm,
     hard_shrink,
+    hardsigmoid,
     instance_norm,
     linear,
+    logmeanexp,
     normalize,
     not_above_zero,
     pairwise_distance,
@@ -49,6 +52,10 @@ from termgraph.tensor.layers import (
     pixel_unshuffle,
     prelu,
     soft_shrink,
+    sparse_plus,
+    sparse_sigmoid,
+    squareplus,
+    standardize,
     tanh_shrink,
     threshold,
 )
@@ -56,6 +63,8 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
     cosine_similarity,
     cross_entropy,
     glu,
@@ -78,10 +87,12 @@ from termgraph.tensor.margins import (
     hinge_embedding_loss,
     margin_ranking_loss,
     multi_margin_loss,
+    multilabel_margin_loss,
     multilabel_soft_margin_loss,
     poisson_nll_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from termgraph.tensor.neighbours import fold, images2neibs, neibs2images, unfold
 from termgraph.tensor.noise import alpha_dropout, dropout, gumbel_softmax, rrelu
@@ -90,6 +101,22 @@ from termgraph.tensor.normalization import (
     batch_normalization_test,
     batch_normalization_train,
     local_response_normalization,
+)
+from termgraph.tensor.pools import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from termgraph.tensor.resampling import affine_grid, grid_sample, interpolate
 from termgraph.tensor.selecting import take_along_axis
@@ -369,26 +396,30 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[TensorVariabl
 logsoftmax, swish, logsigmoid = log_softmax, silu, log_sigmoid
 hardswish, hardtanh, softshrink, hardshrink, tanhshrink = hard_swish, hard_tanh, soft_shrink, hard_shrink, tanh_shrink
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "batch_normalization",
-    "batch_normalization_test", "batch_normalization_train", "bilinear", "bilinear_upsampling",
-    "binary_crossentropy", "categorical_crossentropy", "causal_conv1d", "cdist", "celu", "channel_shuffle",
-    "confusion_matrix", "conv1d", "conv2d", "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose",
-    "conv3d", "conv3d_grad_wrt_inputs", "conv3d_grad_wrt_weights", "conv_prices", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
-    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss", "dropout", "elu", "embedding", "embedding_bag", "fold",
-    "frac_bilinear_upsampling", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax",
-    "h_softmax", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "hardshrink", "hardswish", "hardtanh",
-    "hinge_embedding_loss", "huber_loss", "images2neibs", "instance_norm", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "linear", "local_response_normalization", "log_sigmoid", "log_softmax",
-    "logsigmoid", "logsoftmax", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "batch_normalization", "batch_normalization_test", "batch_normalization_train", "bilinear", "bilinear_upsampling",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_crossentropy", "categorical_crossentropy",
+    "causal_conv1d", "cdist", "celu", "channel_shuffle", "confusion_matrix", "conv1d", "conv2d",
+    "conv2d_grad_wrt_inputs", "conv2d_grad_wrt_weights", "conv2d_transpose", "conv3d", "conv3d_grad_wrt_inputs",
+    "conv3d_grad_wrt_weights", "conv_prices", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
+    "crossentropy_categorical_1hot", "crossentropy_softmax_1hot", "crossentropy_softmax_1hot_with_bias",
+    "crossentropy_softmax_argmax_1hot_with_bias", "crossentropy_softmax_max_and_argmax_1hot", "ctc_loss",
+    "dot_product_attention", "dropout", "elu", "embedding", "embedding_bag", "fold", "frac_bilinear_upsampling",
+    "fractional_max_pool2d", "fractional_max_pool3d", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm",
+    "gumbel_softmax", "h_softmax", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss", "images2neibs", "instance_norm",
+    "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "local_response_normalization",
+    "log_sigmoid", "log_softmax", "logmeanexp", "logsigmoid", "logsoftmax", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "neibs2images", "nll_loss", "normalize", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "relu", "relu6",
-    "rms_norm", "rrelu", "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "relu", "relu6", "rms_norm",
+    "rrelu", "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
     "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax",
-    "softmax_with_bias", "softmin", "softplus", "softshrink", "softsign", "swish", "tanh", "tanh_shrink",
-    "tanhshrink", "threshold", "triplet_margin_loss", "ultra_fast_sigmoid", "unfold",
+    "softmax_with_bias", "softmin", "softplus", "softshrink", "softsign", "sparse_plus", "sparse_sigmoid",
+    "squareplus", "standardize", "swish", "tanh", "tanh_shrink", "tanhshrink", "threshold", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "ultra_fast_sigmoid", "unfold",
 ]  # fmt: skip
 
 

