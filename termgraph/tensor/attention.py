@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from termgraph.tensor.creation import arange, tri, zeros
+from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.layers import linear
 from termgraph.tensor.lengths import length, same
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.likes import Length, TensorLike
 from termgraph.tensor.losses import scaled_dot_product_attention
 from termgraph.tensor.noise import dropout
 from termgraph.tensor.products import matmul
@@ -50,7 +51,7 @@ def multi_head_attention_forward(
     v_proj_weight: TensorLike | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
-    rng: Any = None,
+    rng: Distributions | None = None,
 ) -> tuple:
     """What PyTorch's layer of this name computes: (places, batch, width) attended by heads; and the weights, or None.
 
@@ -83,7 +84,7 @@ def multi_head_attention_forward(
     k, v, more = _with_more_keys(k, v, bias_k, bias_v, add_zero_attn)
     many, batch, places = length(q, 0), length(q, 1), length(k, 0)
 
-    def heads(x: TensorVariable, n: Any) -> TensorVariable:
+    def heads(x: TensorVariable, n: Length) -> TensorVariable:
         return dimshuffle(reshape(x, (n, batch, num_heads, width // num_heads)), 1, 2, 0, 3)
 
     q, k, v = heads(q, many), heads(k, places), heads(v, places)
@@ -92,7 +93,7 @@ def multi_head_attention_forward(
         scores = ew.switch(mask, -math.inf, scores) if mask.type.dtype == "bool" else scores + cast(mask, scores.dtype)
     found = softmax(scores, axis=-1)
     if training and dropout_p:
-        found = dropout(found, dropout_p, rng)
+        found = dropout(found, dropout_p, rng)  # type: ignore[arg-type]  # which says what is wrong
     out = reshape(dimshuffle(matmul(found, v), 2, 0, 1, 3), (many, batch, width))
     out = linear(out, out_proj_weight, out_proj_bias)
     shown: Any = None
@@ -119,7 +120,9 @@ def _projected(q: Any, k: Any, v: Any, weights: Any, bias: Any, width: int, sepa
     return [linear(x, w, b) for x, w, b in zip((q, k, v), each, offsets)]
 
 
-def _with_more_keys(k: Any, v: Any, bias_k: Any, bias_v: Any, zero: bool) -> tuple:
+def _with_more_keys(
+    k: TensorVariable, v: TensorVariable, bias_k: TensorLike | None, bias_v: TensorLike | None, zero: bool
+) -> tuple:
     """Keys and values with a learned place behind them, and one of zeros; and how many places these are."""
     if (bias_k is None) != (bias_v is None):
         raise ValueError(f"{MHA}: give both bias_k and bias_v, or none of them")
@@ -132,8 +135,10 @@ def _with_more_keys(k: Any, v: Any, bias_k: Any, bias_v: Any, zero: bool) -> tup
     return k, v, len(added)
 
 
-def _masks(attn: Any, padding: Any, causal: bool, more: int, many: Any, batch: Any, heads: int, places: Any,
-           batched: bool) -> list[TensorVariable]:  # fmt: skip
+def _masks(
+    attn: TensorLike | None, padding: TensorLike | None, causal: bool, more: int, many: Length, batch: Length,
+    heads: int, places: Length, batched: bool,
+) -> list[TensorVariable]:  # fmt: skip
     """Masks of the scores (batch, heads, queries, keys); keys that were added are seen."""
     found = []
     if causal:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from termgraph.tensor.variable import Variable
+    from termgraph.tensor.variable import TensorVariable, Variable
 
 # A variable, an array, a number, or lists of these: what `T.as_tensor` takes.
 TensorLike: TypeAlias = "Variable | npt.ArrayLike | Sequence[TensorLike]"
@@ -25,3 +25,5 @@ ShapeLike: TypeAlias = "int | Variable | np.ndarray[Any, Any] | Sequence[int | V
 BorderMode: TypeAlias = "str | int | Sequence[int | Sequence[int]]"
 # New values of shared variables, or what variables are replaced by: a dictionary or pairs.
 Pairs: TypeAlias = "Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None"
+# One length: a number, or a scalar that is computed.
+Length: TypeAlias = "int | TensorVariable"

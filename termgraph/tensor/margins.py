@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.tensor.creation import arange
+from termgraph.tensor.creation import arange, zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.layers import pairwise_distance
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.losses import cosine_similarity, pair_of, reduced
 from termgraph.tensor.reductions import cumsum, mean
 from termgraph.tensor.reductions import sum as sum_over
-from termgraph.tensor.selecting import take_along_axis
+from termgraph.tensor.selecting import put_along_axis, take_along_axis
 from termgraph.tensor.shaping import expand_dims
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
@@ -191,10 +191,10 @@ def multilabel_margin_loss(input: TensorLike, target: Any, reduction: str = "mea
             f"multilabel_margin_loss: scores and integer labels of as many elements, got {x.type} and {target.type}"
         )
     n = length(x, x.ndim - 1)
-    label = cumsum(ew.lt(target, 0), axis=-1)
-    label = ew.eq(label, 0)  # before the end
+    label = ew.eq(cumsum(ew.lt(target, 0), axis=-1), 0)  # before the end
+    room = zeros((*lengths(x)[:-1], n + 1), "bool")  # the last one is for what is no label
+    own = put_along_axis(room, ew.switch(label, target, n), True, -1)[..., :n]
     place = ew.switch(label, target, 0)
-    own = sum_over(expand_dims(label, -1) & ew.eq(expand_dims(place, -1), arange(n)), axis=-2) > 0
     over = ew.maximum(1 - expand_dims(take_along_axis(x, place, -1), -1) + expand_dims(x, -2), 0)
     total = sum_over(over, axis=(-2, -1), where=expand_dims(label, -1) & ew.logical_not(expand_dims(own, -2)))
     return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multilabel_margin_loss")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
 from termgraph.tensor.lengths import as_lengths, length, lengths, product
 from termgraph.tensor.lifting import on_terms
-from termgraph.tensor.likes import ShapeLike, TensorLike
+from termgraph.tensor.likes import Length, ShapeLike, TensorLike
 from termgraph.tensor.padding import pad
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, reshape
@@ -65,7 +65,7 @@ class Windows(NamedTuple):
     def reach(self, d: int) -> int:
         return (self.sizes[d] - 1) * self.apart[d] + 1
 
-    def places(self, d: int, n: Any) -> Any:
+    def places(self, d: int, n: Length) -> Any:
         """How many windows there are along n elements; none begins beyond the elements and those before them."""
         step, more = self.steps[d], self.steps[d] - 1 if self.ceil else 0
         m = (n + (2 * self.zeros[d] - self.reach(d) + more)) // step + 1
@@ -74,7 +74,7 @@ class Windows(NamedTuple):
         return _less(m, (n + self.zeros[d] + step - 1) // step)
 
 
-def _less(a: Any, b: Any) -> Any:
+def _less(a: Length, b: Length) -> Any:
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else ew.minimum(a, b)
 
 
@@ -87,7 +87,14 @@ def _images(name: str, input: TensorLike, spatial: int) -> TensorVariable:
 
 
 def _windows(
-    name: str, x: TensorVariable, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, n: int
+    name: str,
+    x: TensorVariable,
+    kernel_size: ShapeLike,
+    stride: ShapeLike,
+    padding: ShapeLike,
+    dilation: ShapeLike,
+    ceil_mode: bool,
+    n: int,
 ) -> Windows:
     sizes = whole_numbers(name, "kernel_size", kernel_size, n, 1)
     steps = sizes if stride is None else whole_numbers(name, "stride", stride, n, 1)
@@ -179,7 +186,7 @@ def _max_pool(spatial: int) -> Callable:
         dilation: ShapeLike = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:
+    ) -> TensorVariable | tuple[TensorVariable, TensorVariable]:
         x = _images(name, input, spatial)
         w = _windows(name, x, kernel_size, stride, padding, dilation, ceil_mode, spatial)
         found = _pooled(x, w, "max")
@@ -292,11 +299,11 @@ def _fractional(spatial: int) -> Callable:
         input: TensorLike,
         kernel_size: ShapeLike,
         output_size: ShapeLike = None,
-        output_ratio: Any = None,
+        output_ratio: float | Sequence[float] | None = None,
         return_indices: bool = False,
         samples: TensorLike | None = None,
         rng: Distributions | None = None,
-    ) -> Any:
+    ) -> TensorVariable | tuple[TensorVariable, TensorVariable]:
         x = _images(name, input, spatial)
         if x.type.kind != "f":
             raise TypeError(f"{name} takes floats, got {x} of type {x.type}; cast the array first")
@@ -331,11 +338,11 @@ def _fractional(spatial: int) -> Callable:
     return _named(pool, name, spatial, FRACTIONS)
 
 
-def _fraction(name: str, x: TensorVariable, spatial: int, output_size: Any, output_ratio: Any) -> list:
+def _fraction(name: str, x: TensorVariable, spatial: int, output_size: ShapeLike, output_ratio: Any) -> list:
     if (output_size is None) == (output_ratio is None):
         raise ValueError(f"{name}: give either output_size or output_ratio")
     if output_ratio is None:
-        items = output_size if isinstance(output_size, (tuple, list)) else [output_size] * spatial
+        items: Any = output_size if isinstance(output_size, (tuple, list)) else [output_size] * spatial
         wanted = as_lengths(items, "output_size")
         if len(wanted) != spatial:
             raise ValueError(f"{name}: output_size must be {spatial} lengths, got {output_size!r}")
@@ -347,9 +354,11 @@ def _fraction(name: str, x: TensorVariable, spatial: int, output_size: Any, outp
     return [int(n * r) if isinstance(n, int) else cast(ew.floor(n * r), "int64") for n, r in zip(inner, ratios)]
 
 
-def _samples(name: str, x: TensorVariable, spatial: int, front: list, samples: Any, rng: Any) -> TensorVariable:
+def _samples(
+    name: str, x: TensorVariable, spatial: int, front: list, samples: TensorLike | None, rng: Distributions | None
+) -> TensorVariable:
     if samples is None:
-        if not hasattr(rng, "uniform"):
+        if rng is None or not hasattr(rng, "uniform"):
             raise TypeError(f"{name}: give samples, or rng=T.random.RandomStream(seed) to draw them; got rng={rng!r}")
         return rng.uniform(size=(*front, spatial), dtype=x.type.dtype)
     drawn = as_tensor(samples)
@@ -358,7 +367,7 @@ def _samples(name: str, x: TensorVariable, spatial: int, front: list, samples: A
     return drawn
 
 
-def _starts(sample: TensorVariable, n: Any, m: Any, k: int) -> TensorVariable:
+def _starts(sample: TensorVariable, n: Length, m: Length, k: int) -> TensorVariable:
     """Where m windows of k elements begin along n: by steps of a fraction, rounded; the last one ends at the end."""
     i, sample = arange(m), expand_dims(sample, -1)
     step = cast(n - k, sample.type.dtype) / cast(ew.maximum(m - 1, 1), sample.type.dtype)
