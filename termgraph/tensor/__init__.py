@@ -16,6 +16,7 @@ from numpy import pi as pi
 
 from termgraph.tensor.protocols import ABOVE as _ABOVE
 from termgraph.tensor.protocols import no_such_function as _no_such_function
+from termgraph.tensor.protocols import refuse_in as _refuse_in
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on
@@ -41,6 +42,7 @@ for _name in _NAMESPACES:
     _module = globals()[_name] = _import_module(f"termgraph.tensor.{_name}")
     for _method, _function in getattr(_module, "METHODS", {}).items():
         setattr(TensorVariable, _method, _function)
+    _module.__dict__.setdefault("__getattr__", _refuse_in(f".{_name}"))
 nlinalg = slinalg = globals()["linalg"]  # Theano's names
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +17,11 @@ from termgraph.tensor.testvalues import note_test_value
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import apply_op
-from termgraph.terms.op import Op
+from termgraph.terms.op import CONST, Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
+from termgraph.terms.ops.indexing import subtensor
+from termgraph.terms.ops.shaping import make_vector
 from termgraph.terms.term import mk2, untrack
 
 _new = object.__new__
@@ -40,12 +43,41 @@ def _binary(op: Op) -> tuple[Callable, Callable]:
                 return v
         elif not _is_operand(other):
             return NotImplemented
+        elif other.__class__ is tuple:
+            _ask_for_lengths(op, self, other)
         return apply_op(op, (self, other))
 
     def reflected(self: Any, other: TensorLike) -> TensorVariable:
-        return apply_op(op, (other, self)) if _is_operand(other) else NotImplemented
+        if not _is_operand(other):
+            return NotImplemented
+        if other.__class__ is tuple:
+            _ask_for_lengths(op, self, other)
+        return apply_op(op, (other, self))
 
     return method, reflected
+
+
+def _ask_for_lengths(op: Op, v: Any, other: Any) -> None:
+    """`(2,) + x.shape` adds numbers, as in Theano; who writes it mostly means lengths beside each other.
+
+    One number added to several lengths is refused; where there are as many, which may be meant, a warning says it.
+    """
+    if op is not ew.add or v.type.ndim != 1 or v.type.kind not in "iu" or not _of_lengths(v.term):
+        return
+    numbers = ", ".join(map(str, other))
+    text = (
+        f"x.shape is a vector, to which + adds numbers: write (*x.shape, {numbers}) or ({numbers}, *x.shape) for "
+        f"lengths beside each other, np.array([{numbers}]) to add"
+    )
+    if v.type.shape[0] != len(other):
+        raise TypeError(text)
+    warnings.warn(text, stacklevel=3)
+
+
+def _of_lengths(term: Any) -> bool:
+    while term.op.family is subtensor:
+        term = term.args[0]
+    return term.op is CONST or term.op.family is make_vector
 
 
 def _is_operand(other: object) -> bool:

@@ -67,14 +67,23 @@ def names_of_functions() -> list[tuple[str, str]]:
     return found
 
 
-def no_such_function(name: str) -> AttributeError:
-    """The error for `T.name`, which says what was meant."""
-    home = import_module("termgraph.tensor")
-    text = f"module 'termgraph.tensor' has no attribute {name!r}"
+def no_such_function(name: str, space: str = "") -> AttributeError:
+    """The error for `T.name`, or `T.space.name`, which says what was meant."""
+    home = import_module(f"termgraph.tensor{space}")
+    text = f"module {home.__name__!r} has no attribute {name!r}"
     if name.startswith("_"):
         return AttributeError(text, name=name, obj=home)
     known = lambda: {f"T.{place}{short}": short for place, short in names_of_functions()}  # noqa: E731
     return NoSuchName(text, name, home, known, "FUNCTIONS")
+
+
+def refuse_in(space: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a namespace: `refuse_in(".nnet")`."""
+
+    def refuse(name: str) -> Any:
+        raise no_such_function(name, space)
+
+    return refuse
 
 
 # ---------------------------------------------------------------------- NumPy

@@ -77,6 +77,33 @@ def test_other_lengths_do_not():
         int(big.sum())
 
 
+@pytest.mark.parametrize("known", [(None, None), (2, 3)])
+def test_tuples_beside_lengths(known):
+    x = T.tensor("x", dtype="float64", shape=known)
+    message = r"write \(\*x\.shape, 5\) or \(5, \*x\.shape\)"
+    for add in (lambda: (5,) + x.shape, lambda: x.shape + (5,)):
+        with pytest.raises(TypeError, match=message):
+            add()
+    with pytest.warns(UserWarning, match=message):
+        x.shape[:-1] + (5,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sums = [x.shape + np.array([1, 1]), x.shape + [1, 1], x.shape - (1, 1), T.lvector("v") + (1, 1)]
+    found = tg.function([x], sums[0], on_unused_input="ignore")(np.ones((2, 3)))
+    assert found.tolist() == [3, 4] and T.zeros((5, *x.shape)).ndim == 3
+
+
+def test_names_in_a_namespace():
+    for ask, message in (
+        (lambda: T.nnet.one_hot, r"T\.one_hot\?"),
+        (lambda: T.linalg.norms, r"did you mean T\.linalg\.norm\?"),
+        (lambda: T.nnet.unsqueeze, r"write T\.expand_dims"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            ask()
+    assert not hasattr(T.fft, "__wrapped__") and not hasattr(T.signal, "nothing_of_the_kind")
+
+
 def test_what_the_standard_asks_of_the_namespace():
     info = T.dvector("x").__array_namespace__().__array_namespace_info__()
     assert info.capabilities()["boolean indexing"] and info.devices() == [info.default_device()] == [None]
