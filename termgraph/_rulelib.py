@@ -97,9 +97,8 @@ def _plugins(path: tuple[str, ...]) -> tuple[str, ...]:
             names = os.listdir(place or ".")
         except OSError:  # entries of sys.path need not exist
             continue
-        for name in sorted(names):
-            described = name.endswith((".dist-info", ".egg-info")) and _offers_rules(os.path.join(place, name))
-            if described or name.endswith((".egg", ".whl")):
+        for name in sorted([n for n in names if n.endswith((".dist-info", ".egg-info", ".egg", ".whl"))]):
+            if name.endswith((".egg", ".whl")) or _offers_rules(os.path.join(place, name)):
                 found.append(name)
     return tuple(found)
 

@@ -109,7 +109,7 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
     made = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x).max();"
-        "f = tg.function([x], tg.grad(y, x) * 2); f(np.ones(3))"
+        "f = tg.function([x], tg.grad(y, x)[::-1]); f(np.ones(3))"
     )
     assert "termgraph.rules.compiled" in modules_after(made, tmp_path)
     there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
@@ -145,6 +145,17 @@ def test_a_warm_start_of_gradients_alone_makes_none(tmp_path):
     assert "termgraph.grad.reverse" in modules_after(made, tmp_path)
     there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
     assert {m for m in there if m.startswith("grad.")} == {"grad.api", "grad.checks", "grad.waiting"}
+    assert not [m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")]
+
+
+def test_a_warm_start_of_a_step_with_updates_makes_no_gradient(tmp_path):
+    made = (
+        "import numpy as np, termgraph as tg, termgraph.tensor as T; x, w = T.dvector('x'), tg.shared(np.ones(3));"
+        "y = T.tanh(w * x).sum(); f = tg.function([x], y, updates=tg.optim.adam(1e-3)(y, [w])); f(np.ones(3))"
+    )
+    assert "termgraph.grad.reverse" in modules_after(made, tmp_path)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    assert {m for m in there if m.startswith("grad.")} == {"grad.api", "grad.checks", "grad.formed", "grad.waiting"}
     assert not [m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")]
 
 

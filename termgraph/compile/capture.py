@@ -80,7 +80,7 @@ class Captured:
 
     @property
     def made(self) -> list[Any]:
-        """The roots that are there; costs in place of gradients that wait."""
+        """The roots that are there; in place of those that wait costs, and what is computed from stand-ins."""
         return self.roots
 
     def digest(self) -> str:
@@ -119,12 +119,13 @@ def capture(
 
 
 class Unmade(Captured):
-    """A closed graph some roots of which are gradients that wait: its name is that of the costs and of what they are
-    differentiated by. `roots` and `sources` are made when somebody asks for them.
+    """A closed graph some roots of which are gradients that wait, or computed from some: its name is that of the costs,
+    of what they are differentiated by, and of what is computed. `roots` and `sources` are made when somebody asks.
     """
 
     def __init__(self, forward: Captured, named: waiting.Named, whole: Callable[[], Captured]) -> None:
-        self.args, self.lengths, self.passes = forward.args, forward.lengths, None
+        self.args = forward.args[: len(forward.args) - len(named.stand)]
+        self.lengths, self.passes = forward.lengths, None
         self._forward, self._named, self._whole = forward.roots, named, whole
 
     def __getattr__(self, name: str) -> Any:
@@ -136,7 +137,7 @@ class Unmade(Captured):
 
     @property
     def made(self) -> list[Any]:
-        return self._forward[: len(self._named.made) + len(self._named.costs)]
+        return self._forward[: len(self._forward) - len(self._named.wrt)]
 
     def digest(self) -> str:
         return f"{graph_digest(self._forward)}: {self._named.text}"
@@ -147,7 +148,12 @@ def unmade(inputs: Sequence[Variable], outputs: Sequence[Variable], known: Lengt
     named = waiting.named(outputs, inputs) if any(v.waits for v in outputs) else None
     if named is None:
         return None
-    forward = capture(inputs, [*named.made, *named.costs, *named.wrt], {}, False, known)
+    try:
+        forward = capture(
+            [*inputs, *named.stand], [*named.made, *named.costs, *named.formed, *named.wrt], {}, False, known
+        )
+    except MissingInputError:  # which is said of the outputs themselves
+        return None
     return Unmade(forward, named, partial(_made, inputs, outputs, forward))
 
 
@@ -155,7 +161,7 @@ def _made(inputs: Sequence[Variable], outputs: Sequence[Variable], like: Capture
     """The whole graph over the arguments of a part of it."""
     roots, leaves = (resolve_bound([v.term for v in variables]) for variables in (outputs, inputs))
     lengths = {a.index: n for a, n in like.lengths.items()}
-    return _closed(roots, leaves, [a.type for a in like.args], inputs, outputs, False, lengths)
+    return _closed(roots, leaves, [a.type for a in like.args[: len(inputs)]], inputs, outputs, False, lengths)
 
 
 def _closed(

@@ -136,9 +136,7 @@ def function(
     given = checked_givens(givens, [i.variable for i in ins], rebuild_strict)
     changes = _checked_updates(updates)
     roots = [o.variable for o in _listed(outs)] + [i.update for i in ins if i.update is not None]
-    shared = collect_shared(
-        _searched(roots, ins, changes, given), changes, given, no_default_updates, [i.variable for i in ins]
-    )
+    shared = collect_shared(roots, changes, given, no_default_updates, [i.variable for i in ins])
     ins += [_shared_in(v, changes) for v in shared]
     if memory_limit is not None:
         mode = get_mode(mode).clone(memory_limit=memory_limit)
@@ -156,11 +154,10 @@ def function(
     return f
 
 
-def _searched(roots: list[Any], ins: Sequence[In], changes: Mapping[Any, Any], given: Mapping[Any, Any]) -> list[Any]:
-    """The roots in which to look for shared variables: gradients that wait have those of their costs."""
-    waits = any(v.waits for v in roots) and not changes and not given
-    named = waiting.named(roots, [i.variable for i in ins]) if waits else None
-    return roots if named is None else named.made
+def _searched(variables: Sequence[Any], inputs: Sequence[Variable]) -> list[Any]:
+    """The variables in which to look for shared ones: gradients that wait have those of their costs."""
+    named = waiting.named(variables, inputs) if any(v.waits for v in variables) else None
+    return [*variables] if named is None else [*named.made, *named.formed]
 
 
 def _shared_in(v: SharedVariable, changes: Mapping[Any, Any]) -> In:
@@ -230,6 +227,8 @@ def collect_shared(
         raise TypeError(f"no_default_updates must be a bool or a list of shared variables, got {no_default_updates!r}")
     silent = no_default_updates if not isinstance(no_default_updates, bool) else ()
     searched: list[Any] = [*roots, *updates.values()]
+    if not givens:
+        searched = _searched(searched, inputs)
     found: dict[Any, None] = {}
     while searched:
         for v in _shared_leaves(searched, givens, inputs):

@@ -204,7 +204,7 @@ class FunctionMaker:
             roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
             inputs, passes = [item.variable for item in self.inputs], self.mode.kept_dtype is not None
             lengths = dict(zip(ordered(self).cells, known))
-            waits = None if givens or passes or self.updated else unmade(inputs, roots, lengths)
+            waits = None if givens or passes else unmade(inputs, roots, lengths)
             return waits or capture(inputs, roots, givens, passes, lengths)
         if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):
             raise ValueError(

@@ -13,11 +13,12 @@ from termgraph.grad.checks import listed, scalar_start, variables
 from termgraph.tensor.origins import note_origins
 from termgraph.tensor.trace import user_site
 from termgraph.tensor.variable import Variable
+from termgraph.terms.promises import apply_by
 
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack
 
-    from termgraph.grad import made
+    from termgraph.grad import formed, made
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
         return_disconnected: str
         null_gradients: str
 else:
+    formed = lazy("termgraph.grad.formed")  # needed where something is computed from a gradient that waits
     made = lazy("termgraph.grad.made")  # not needed at a warm start
+
+apply_by(lambda op, args: formed.applied(op, args))  # the first time
 
 
 # ---------------------------------------------------------------------- grad

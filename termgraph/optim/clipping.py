@@ -8,6 +8,7 @@ import termgraph.tensor as T
 from termgraph.optim.transform import Directions, State, Transform, elementwise
 from termgraph.tensor.sharedvar import TensorSharedVariable
 from termgraph.tensor.variable import TensorVariable
+from termgraph.terms.dtypes import kind_of
 
 
 def _positive(name: str, value: float) -> None:
@@ -64,7 +65,7 @@ def clip_by_global_norm(bound: float) -> Transform:
 
 
 def _squares(g: TensorVariable) -> TensorVariable:
-    return T.sum(T.sqr(g), dtype="float64") if g.type.kind == "f" else T.sum(T.sqr(T.cast(g, "float64")))
+    return T.sum(T.sqr(g), dtype="float64") if kind_of(g.dtype) == "f" else T.sum(T.sqr(T.cast(g, "float64")))
 
 
 def _shorter(norm: TensorVariable, bound: float) -> TensorVariable:

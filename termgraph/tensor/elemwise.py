@@ -45,7 +45,7 @@ def cast(x: Any, dtype: DTypeLike) -> TensorVariable:
     array([ 1, -2], dtype=int8)
     """
     name = dtype_name(dtype)
-    if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.type.dtype == name:
+    if getattr(getattr(x, "apply_op", None), "rank", 0) == 2 and x.dtype == name:
         return x
     return ew.cast(as_tensor(x) if not hasattr(x, "apply_op") else x, dtype=name)
 

@@ -29,7 +29,7 @@ _new = object.__new__
 
 def _binary(op: Op) -> tuple[Callable, Callable]:
     def method(self: Any, other: TensorLike) -> TensorVariable:
-        if other.__class__ is TensorVariable:
+        if other.__class__ is TensorVariable and not self.waits:
             a, b = self.term, other.term
             if a.type.ndim == b.type.ndim and not (a.op.family is dimshuffle or b.op.family is dimshuffle):
                 v: Any = _new(TensorVariable)

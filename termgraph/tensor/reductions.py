@@ -60,7 +60,7 @@ def _reduce(op: Op, x: TensorLike, axis: AxisLike, keepdims: bool, **params: Any
 
 def to_dtype(x: Any, dtype: str) -> Any:
     """`x` cast, unless it has the dtype already."""
-    return x if x.type.dtype == dtype else ew.cast(x, dtype=dtype)
+    return x if x.dtype == dtype else ew.cast(x, dtype=dtype)
 
 
 def wide(x: Any) -> Any:
@@ -94,7 +94,7 @@ def _accumulated(
     where: TensorLike | None,
 ) -> TensorVariable:
     x = counted(as_tensor(x), where, 0 if op is ops.sum_ else 1, op.name)
-    default = ops.default_sum_dtype(x.type.dtype)
+    default = ops.default_sum_dtype(x.dtype)
     wanted = default if dtype is None else dtype_name(dtype)
     working = wanted if acc_dtype is None else dtype_name(acc_dtype)
     total = _reduce(op, x, axis, keepdims, dtype=working)

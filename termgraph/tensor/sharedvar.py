@@ -376,6 +376,8 @@ def checked_update(target: Any, expression: Any) -> Any:
         if not isinstance(target.type, TensorType):
             raise TypeError(f"the update of {label(target)} must be a symbolic variable, got {expression!r:.60}")
         new = as_tensor(_of_dtype(expression, target.type.dtype))
+    if new.waits and (new.dtype, (None,) * new.ndim) == (target.dtype, getattr(target.type, "shape", None)):
+        return new  # whatever is known of its lengths
     if fits(target.type, new.type):
         return new
     text = f"the update of {label(target)} must have its type {target.type}, but the new value has type {new.type}"

@@ -33,7 +33,7 @@ class OrderedUpdates(dict):
             raise TypeError(f"updates: only shared variables can be updated, got {variable!r:.60}; see shared()")
         if variable in self and self[variable] is not value:
             raise KeyError(f"{variable} is updated twice: to {self[variable]} and to {value}")
-        super().__setitem__(variable, value if hasattr(value, "term") else as_tensor(value))
+        super().__setitem__(variable, as_tensor(value))
 
     def update(self, other: Any = (), **_: Any) -> None:  # type: ignore[override]
         """Add updates; refuses a second, different value for a variable."""

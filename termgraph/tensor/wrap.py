@@ -26,6 +26,7 @@ from termgraph.tensor.variable import (
     result,
     results,
 )
+from termgraph.terms import promises
 from termgraph.terms.dtypes import kind_of, promote
 from termgraph.terms.op import Lift, Op, set_plain_lifter
 from termgraph.terms.ops.basic import dimshuffle
@@ -210,6 +211,10 @@ def _weak_kind(python_type: type) -> Any:
 
 def apply_op(op: Op, args: tuple) -> Any:
     """An op applied to variables and plain values: one variable, or a list when there are several results."""
+    if promises.PROMISED and [a for a in args if isinstance(a, Variable) and a.waits]:  # gradients
+        found = promises.applied(op, args)
+        if found is not None:
+            return found
     try:
         inputs = wrap_operands(op, args)
         outputs = results(op, inputs, user_site())
