@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from termgraph.lower.lengths.polynomials import (
@@ -295,6 +295,19 @@ def unravelled(shape: tuple[Poly, ...], flat: Poly) -> tuple[Poly, ...]:
         flat, rest = divide(flat, n)
         out.append(rest)
     return (flat, *reversed(out)) if shape else ()
+
+
+def nest(shape: Iterable[Poly], level: int = 0) -> tuple[tuple[Poly, ...], list[Var]]:
+    """One loop variable per dimension that is not of length one."""
+    index: list[Poly] = []
+    vars: list[Var] = []
+    for n in shape:
+        if n is poly(1):
+            index.append(ZERO)
+        else:
+            vars.append(Var(level + len(vars), n))
+            index.append(poly(vars[-1]))
+    return tuple(index), vars
 
 
 # ---------------------------------------------------------------------- use

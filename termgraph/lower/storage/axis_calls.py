@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, nest, product
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Call
 from termgraph.lower.push.kernel import LOAD, Buf
-from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule, nest
+from termgraph.lower.storage.policy import Storage, Store, call_rule, cut_rule
 from termgraph.lower.storage.routine_table import spec_of
 from termgraph.lower.storage.routines import call_routine
 from termgraph.terms.ops.elementwise import add, maximum, minimum, mul

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nonneg, poly, repeats
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nest, nonneg, poly, repeats
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
@@ -17,7 +17,7 @@ from termgraph.lower.memory.strides import spans_rows
 from termgraph.lower.push.at_rules import source_index
 from termgraph.lower.push.driver import Index
 from termgraph.lower.push.kernel import HEAVY, INDEX, IVAL, LOAD, Buf
-from termgraph.lower.storage.policy import Storage, Store, cut_rule, nest, root_rule
+from termgraph.lower.storage.policy import Storage, Store, cut_rule, root_rule
 from termgraph.terms.op import ARG, CONST, cost_of
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import logical_not

@@ -13,7 +13,18 @@ from functools import partial
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import EMPTY, ZERO, Poly, Var, _union, has_division, poly, product, unravelled
+from termgraph.lower.lengths.index import (
+    EMPTY,
+    ZERO,
+    Poly,
+    Var,
+    _union,
+    has_division,
+    nest,
+    poly,
+    product,
+    unravelled,
+)
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
@@ -28,6 +39,7 @@ from termgraph.lower.storage.criterion import asks_equality, holes, is_long_in_e
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
+from termgraph.lower.storage.turned import turned
 from termgraph.lower.storage.worklist import Worklist
 from termgraph.terms.leaves import Arg, Const
 from termgraph.terms.op import ARG, CONST
@@ -263,7 +275,7 @@ class Storage:
     def _result(self) -> Statements:
         """What was decided. Of constants only those are kept that are read: more was pushed than is."""
         bufs, s = self.push.bufs, self.scalars
-        stores = self._split_by_index(self.stores) if self.whole_vectors else self.stores
+        stores = self._for_vectors(self.stores) if self.whole_vectors else self.stores
         computed = operands_first([t for x in stores for t in _scalars_of(x)])
         s.number_folds(computed)
         read = {t.op.params["buf"] for t in computed if t.op.family is LOAD}
@@ -279,6 +291,12 @@ class Storage:
             stores, self.inputs, consts, list(self.targets.values()), temps, self.lengths, s,
             [t for t in self.order if t in self.cuts], self.rounds, self.push.pushes, {b: t for t, b in bufs.items()},
         )  # fmt: skip
+
+    def _for_vectors(self, stores: list[Any]) -> list[Any]:
+        """The statements with loops that take whole vectors."""
+        pieces = self._split_by_index(stores)
+        turns = turned(self.scalars, [x for x in pieces if isinstance(x, Store)], self.prefix) if self.fuse else {}
+        return [y for x in pieces for y in turns.get(x, [x])]
 
     def _split_by_index(self, stores: list[Any]) -> list[Any]:
         plain = [x for x in stores if isinstance(x, Store)]
@@ -484,16 +502,3 @@ def _row_major(shape: Index, index: Index) -> Poly:
     for n, i in zip(shape, index):
         flat = flat * n + i
     return flat
-
-
-def nest(shape: Index, level: int = 0) -> tuple[Index, list[Var]]:
-    """One loop variable per dimension that is not of length one."""
-    index: list[Poly] = []
-    vars: list[Var] = []
-    for n in shape:
-        if n is poly(1):
-            index.append(ZERO)
-        else:
-            vars.append(Var(level + len(vars), n))
-            index.append(poly(vars[-1]))
-    return tuple(index), vars
