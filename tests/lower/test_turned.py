@@ -61,13 +61,20 @@ def test_of_unknown_lengths_there_are_both():
     assert f"i0 < -1*{steps}*n0_0 + n0_0, i1" in as_before and "turned" not in as_before
 
 
+def test_a_fold_of_such_sums_reads_them_from_a_row():
+    f = tg.function([x := points("x", 30, 20), y := points("y", 40, 20)], squares(x, y).min(1))
+    tree = str(f.stage("loop tree"))
+    assert "columns i1 < 40" in tree and "kept in row1[i1]" in tree and "reduce i1 < 40 ['min'] lanes=64" in tree
+
+
 SIZES = [0, 1, 3, 4, 7, 8, 9, 17, 40, 128, 129]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
 def test_equal_to_numpy_at_all_lengths(rng, dtype):
     x, y = T.matrix("x", dtype=dtype), T.matrix("y", dtype=dtype)
-    outputs = [squares(x, y), abs(x[:, None] - y[None]).sum(2), T.any(T.gt(abs(x[:, None] * y[None]), 8), axis=2)]
+    apart, near = abs(x[:, None] - y[None]), T.any(T.gt(abs(x[:, None] * y[None]), 8), axis=2)
+    outputs = [squares(x, y), apart.sum(2), near, T.exp(-apart.sum(2)).sum(1), T.all(near, axis=1)]
     functions = [tg.function([x, y], out) for out in outputs]
     functions.append(tg.function([x, y], outputs))
     for _ in range(40):
@@ -76,7 +83,8 @@ def test_equal_to_numpy_at_all_lengths(rng, dtype):
         if rng.random() < 0.5:
             b = np.asfortranarray(b) if rng.random() < 0.5 else b[::-1]
         apart = a[:, None] - b[None]
-        wanted = [(apart**2).sum(2), abs(apart).sum(2), (abs(a[:, None] * b[None]) > 8).any(2)]
+        near = (abs(a[:, None] * b[None]) > 8).any(2)
+        wanted = [(apart**2).sum(2), abs(apart).sum(2), near, np.exp(-abs(apart).sum(2)).sum(1), near.all(1)]
         rtol = {"float32": 3e-5}.get(dtype, 1e-10)
         found = [f(a, b) for f in functions[:-1]] + functions[-1](a, b)
         for u, v in zip(found, wanted * 2):
@@ -90,10 +98,14 @@ def test_equal_to_numpy_of_known_lengths(rng, n, m, k):
     outputs = [
         squares(x, y), ((x[None, :, None] - z[:, None]) ** 2).sum(3), (x[:, None] * T.exp(y)[None]).max(2),
         x[:, :1] + y[::2, 1], T.sqrt(squares(x, y)) / (1 + x.sum(1)[:, None]), ((x[:, None] - y[::-1]) ** 2).mean(2),
+        squares(x, y).min(1), squares(x, y).argmin(1), squares(y, x).sum(), ((x[:, None] - y[None]).max(2) > 1).sum(0),
+        ((x[:, :, None] - y.T[None]) ** 2).sum(1).max(1), (x[:, :1] * y[:, 1]).sum(1),
     ]  # fmt: skip
     wanted = [
         squares(a, b), ((a[None, :, None] - c[:, None]) ** 2).sum(3), (a[:, None] * np.exp(b)[None]).max(2),
         a[:, :1] + b[::2, 1], np.sqrt(squares(a, b)) / (1 + a.sum(1)[:, None]), ((a[:, None] - b[::-1]) ** 2).mean(2),
+        squares(a, b).min(1), squares(a, b).argmin(1), squares(b, a).sum(), ((a[:, None] - b[None]).max(2) > 1).sum(0),
+        squares(a, b).max(1), (a[:, :1] * b[:, 1]).sum(1),
     ]  # fmt: skip
     for found, v in zip(tg.function([x, y, z], outputs)(a, b, c), wanted):
         np.testing.assert_allclose(found, v, rtol=1e-10)

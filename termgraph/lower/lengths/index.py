@@ -297,6 +297,14 @@ def unravelled(shape: tuple[Poly, ...], flat: Poly) -> tuple[Poly, ...]:
     return (flat, *reversed(out)) if shape else ()
 
 
+def row_major(shape: Iterable[Poly], index: Iterable[Poly]) -> Poly:
+    """The flat position of an index."""
+    flat = ZERO
+    for n, i in zip(shape, index):
+        flat = flat * n + i
+    return flat
+
+
 def nest(shape: Iterable[Poly], level: int = 0) -> tuple[tuple[Poly, ...], list[Var]]:
     """One loop variable per dimension that is not of length one."""
     index: list[Poly] = []

@@ -15,6 +15,7 @@ from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
 from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
 from termgraph.lower.loops.scopes import Scope
+from termgraph.lower.loops.sums_in_rows import sums_in_rows
 from termgraph.lower.loops.tree import (
     Accumulate,
     Branch,
@@ -371,7 +372,9 @@ class Planner:
         var = group.var
         assert var is not None
         is_leaf = not any(isinstance(x, Store) and x.vars for x in statements) and not self.placeable(statements, inner)
-        if not is_leaf and not group.folds and not self.is_serial(group):
+        if group.folds and not is_leaf and not group.stores:
+            is_leaf = sums_in_rows(self, var, scope, inner, statements)
+        elif not is_leaf and not group.folds and not self.is_serial(group):
             columns = self.columns(var, scope, inner, statements)
             if columns is not None:
                 return columns

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from termgraph.lower.lengths.index import EMPTY, Poly, Var
-from termgraph.lower.loops.tree import Let, Node
+from termgraph.lower.loops.tree import Columns, Let, Node
 from termgraph.lower.push.kernel import Buf, Needs, Scalars
 from termgraph.terms.term import AnyTerm
 
@@ -55,6 +55,7 @@ class Plans(Protocol):
     """What those who arrange loops ask of a planner."""
 
     s: Scalars
+    count: int  # of rows, which are numbered
 
     def emit(self, root: AnyTerm, scope: Scope) -> Any:
         """Compute a term, and all it needs, each in its place."""
@@ -70,6 +71,9 @@ class Plans(Protocol):
 
     def votes(self, var: Var, folds: list[Any]) -> int:
         """Loads that run along memory with the outer variable against those that do so with the inner one."""
+
+    def columns(self, var: Var, scope: Scope, inner: Scope, statements: list[Any]) -> Columns | None:
+        """Whole vectors of an outer loop, with loops inside over rows, where loads are contiguous so."""
 
     def waits_for(self, x: object, folds: Collection[Any], writers: Mapping[Buf, list[Any]], scope: Scope) -> list[Any]:
         """The folds that a fold or statement needs, and the statements that write what it reads."""

@@ -23,6 +23,7 @@ from termgraph.lower.lengths.index import (
     nest,
     poly,
     product,
+    row_major,
     unravelled,
 )
 from termgraph.lower.lengths.polynomials import values
@@ -444,7 +445,7 @@ class Storage:
         value = None if source is t else self.push.at(source, index)
         if value is None or value in self.scalars.divides:
             return None
-        return _row_major(self.lengths[source], index), value, vars
+        return row_major(self.lengths[source], index), value, vars
 
     def store_parts(self, t: AnyTerm, buf: Buf, parts: Parts) -> None:
         """A statement for each part of an axis of an array that lies in the buffer, reshaped there perhaps."""
@@ -456,7 +457,7 @@ class Storage:
             flat = Var(0, product(shape))
             index, vars = unravelled(shape, poly(flat)), [flat]
             value = self.value(t, place_at(index))
-            if value in self.scalars.divides or has_division(_row_major(whole, place_at(index))):
+            if value in self.scalars.divides or has_division(row_major(whole, place_at(index))):
                 index, vars = nest(shape)
                 value = self.value(t, place_at(index))
             if value in self.scalars.divides:
@@ -464,7 +465,7 @@ class Storage:
                 index, vars, value = (index, vars, value) if split[2] in self.scalars.divides else split
             place = place_at(index)
             self.cut_at.add(place[axis])
-            self.add(Store(buf, _row_major(whole, place) if buf.strides is None else buf.offset(place), value, vars))
+            self.add(Store(buf, row_major(whole, place) if buf.strides is None else buf.offset(place), value, vars))
 
     def value(self, t: AnyTerm, index: Index) -> Any:
         """An element of a root, computed even if it has storage; what was given is only read, from where it lies."""
@@ -494,11 +495,3 @@ def _is_count(t: AnyTerm) -> bool:
 def _moved(axis: int, start: Poly, index: Index) -> Index:
     """The place of an element of a part that begins somewhere along an axis."""
     return (*index[:axis], index[axis] + start, *index[axis + 1 :])
-
-
-def _row_major(shape: Index, index: Index) -> Poly:
-    """The flat position of an index."""
-    flat = ZERO
-    for n, i in zip(shape, index):
-        flat = flat * n + i
-    return flat

@@ -7,7 +7,7 @@ vectors where the first numbers of all rows lie side by side, then the second on
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from termgraph._records import record
@@ -27,12 +27,23 @@ FURTHEST = 64  # elements of a row of known length that are read one by one
 
 @record(eq=False)
 class Operand:
-    """Elements of an array in the last loop of a statement: those from `first` on, `count` of them, of each row."""
+    """Elements of an array in the last of some loops: those from `start` on, `count` of them, of each row."""
 
-    first: AnyTerm
-    start: Poly  # the place of the first one
+    buf: Buf
+    start: Poly
     count: Poly
+    vars: Sequence[Var]
     loads: dict[AnyTerm, Poly]  # the loads, and which of the row each is
+
+    @property
+    def own(self) -> list[Var]:
+        """The loops outside the last one in which it is another row."""
+        return [v for v in self.vars[:-1] if v in self.start.fv]
+
+    @property
+    def rows(self) -> Poly:
+        """How often it is read."""
+        return product([v.extent for v in self.vars if v not in self.start.fv])
 
 
 def turned(s: Scalars, stores: Sequence[Any], prefix: str) -> dict[Any, list[Any]]:
@@ -41,22 +52,35 @@ def turned(s: Scalars, stores: Sequence[Any], prefix: str) -> dict[Any, list[Any
     Where it is not known whether sums are faster so, there is a statement for either case; the loops of one of them
     have no steps.
     """
-    out: dict[Any, list[Any]] = {}
+    operands: dict[Any, list[Operand]] = {}
+    folds: dict[Any, list[AnyTerm]] = {}  # those that read some of them
+    nests = [(x, *nest) for x in stores if x.splits for nest in _nests(s, x) if len(nest[0]) > 1]
+    for vars, same in grouped((vars, (x, value)) for x, vars, value in nests).items():
+        sums = [_folds(s, value, vars[-1]) for _, value in same]
+        fits = all(_runs_along(s, f, vars) for found in sums for f in found)  # the loop is one for all of them
+        for (x, value), found in zip(same, sums):
+            rows = [r for f in found for r in _rows(s, f, vars)] if fits else []
+            alone = [] if found else _elements(value, vars, vars != tuple(x.vars))
+            operands.setdefault(x, []).extend([*rows, *alone])
+            folds.setdefault(x, []).extend(found if rows else [])
     copies: dict[Any, Buf] = {}
-    for vars, same in grouped((tuple(x.vars), x) for x in stores if x.splits and len(x.vars) > 1).items():
-        folds = {x: _folds(s, x.value, vars[-1]) for x in same}
-        sums = [f for found in folds.values() for f in found]
-        fits = all(_runs_along(s, f, vars) for f in sums)  # else some want their loop, which is one, along the rows
-        for x in same:
-            rows = [r for f in folds[x] for r in _rows(s, f, vars)] if fits else []
-            alone = [] if folds[x] else _elements(s, x.value, vars)
-            worth = _worth([*rows, *alone], vars, folds[x])
-            if worth is not ZERO:
-                out[x] = _with_copies(s, x, [*rows, *alone], worth if folds[x] else ONE, copies, prefix)
+    out: dict[Any, list[Any]] = {}
+    for x, found in operands.items():
+        worth = _worth(found, folds[x])
+        if worth is not ZERO:
+            out[x] = _with_copies(s, x, found, worth if folds[x] else ONE, copies, prefix)
     return out
 
 
 # ---------------------------------------------------------------------- which operands
+def _nests(s: Scalars, x: Any) -> Iterator[tuple[tuple[Var, ...], AnyTerm]]:
+    """The loops of a statement with what the last one computes: its own, and those of the folds in it."""
+    yield tuple(x.vars), x.value
+    for f in scalars([x.value], lambda t: t.op.family is FOLD):
+        if f.op.family is FOLD:
+            yield (*[v for v in x.vars if v in s.free(f)], f.op.params["var"]), f.args[0]
+
+
 def _folds(s: Scalars, value: AnyTerm, lane: Var) -> list[AnyTerm]:
     """The outermost sums and the like that differ from element to element of the last loop."""
     return [t for t in scalars([value], lambda t: t.op.family is FOLD) if t.op.family is FOLD and lane in s.free(t)]
@@ -76,28 +100,32 @@ def _runs_along(s: Scalars, f: AnyTerm, vars: Sequence[Var]) -> bool:
 
 def _rows(s: Scalars, f: AnyTerm, vars: Sequence[Var]) -> list[Operand]:
     """Rows that a sum runs along, of which each element of the last loop has one."""
-    var = f.op.params["var"]
-    found = []
+    var, found = f.op.params["var"], []
     for t in scalars(f.args):
         if t.op.family is LOAD and _is_reread(t, vars, (*vars, var)) and _step(t, var) == 1:
-            found.append(Operand(t, t.op.params["offset"].without([var]), var.extent, {t: poly(var)}))
+            start = t.op.params["offset"].without([var])
+            found.append(Operand(t.op.params["buf"], start, var.extent, vars, {t: poly(var)}))
     return found
 
 
-def _elements(s: Scalars, value: AnyTerm, vars: Sequence[Var]) -> list[Operand]:
-    """Rows that are written out, element by element: those of the same places but for a number are one operand."""
+def _elements(value: AnyTerm, vars: Sequence[Var], of_fold: bool) -> list[Operand]:
+    """Rows that are written out, element by element: those of the same places but for a number are one operand.
+
+    What differs from element to element of a result that a fold makes is left to lie as it does.
+    """
     found: dict[tuple[Buf, Poly], list[tuple[int, AnyTerm]]] = {}
     for t in scalars([value], lambda t: t.op.family in (FOLD, PICK)):
         if t.op.family is LOAD and _is_reread(t, vars, vars):
             offset = t.op.params["offset"]
             number = offset.without(offset.atoms()).const or 0
-            found.setdefault((t.op.params["buf"], offset - number), []).append((number, t))
+            if not of_fold or len(offset.fv) == 1:
+                found.setdefault((t.op.params["buf"], offset - number), []).append((number, t))
     out = []
-    for (_, start), loads in found.items():
+    for (buf, start), loads in found.items():
         least, most = min(k for k, _ in loads), max(k for k, _ in loads)
         if most - least < FURTHEST:
             places = {t: poly(k - least) for k, t in loads}
-            out.append(Operand(loads[0][1], start + least, poly(most - least + 1), places))
+            out.append(Operand(buf, start + least, poly(most - least + 1), vars, places))
     return out
 
 
@@ -118,14 +146,13 @@ def _step(t: AnyTerm, var: Var) -> int:
 
 
 # ---------------------------------------------------------------------- whether it pays
-def _worth(operands: Sequence[Operand], vars: Sequence[Var], folds: Collection[AnyTerm]) -> Poly:
+def _worth(operands: Sequence[Operand], folds: Collection[AnyTerm]) -> Poly:
     """1 where the copies pay, 0 elsewhere."""
     if not operands:
         return ZERO
-    spare = [vars[-1].extent - FEWEST_LANES]
-    spare += [product([v.extent for v in vars if v not in r.start.fv]) - FEWEST_ROWS for r in operands]
+    spare = [n for r in operands for n in (r.vars[-1].extent - FEWEST_LANES, r.rows - FEWEST_ROWS)]
     spare += [LONGEST - f.op.params["var"].extent for f in folds]
-    return maximum(0, functools.reduce(minimum, spare, ZERO) + 1)
+    return maximum(0, functools.reduce(minimum, dict.fromkeys(spare), ZERO) + 1)
 
 
 # ---------------------------------------------------------------------- the statements
@@ -133,19 +160,18 @@ def _with_copies(
     s: Scalars, x: Any, operands: Sequence[Operand], worth: Poly, copies: dict[Any, Buf], prefix: str
 ) -> list[Any]:
     """A statement that reads copies, after those that make them, and the one that does not, if that is not known."""
-    first, lane = x.vars[0], x.vars[-1]
+    first = x.vars[0]
     here = Var(first.level, first.extent * worth)
     out, known = [], {}
     for r in operands:
-        own = [v for v in x.vars[:-1] if v in r.start.fv]
-        shape = (*[v.extent for v in own], r.count, lane.extent)
-        key = r.first.op.params["buf"], r.start, shape
+        shape = (*[v.extent for v in r.own], r.count, r.vars[-1].extent)
+        key = r.buf, r.start, shape
         if key not in copies:
-            copies[key] = Buf(f"{prefix}turned{len(copies)}", r.first.type.dtype, shape, "temp")
-            out.append(_copy(x, s, r, own, worth, copies[key]))
+            copies[key] = Buf(f"{prefix}turned{len(copies)}", r.buf.dtype, shape, "temp")
+            out.append(_copy(type(x), s, r, worth, copies[key]))
+        own = [poly(here if v is first else v) for v in r.own]
         for t, place in r.loads.items():
-            index = (*[poly(here if v is first else v) for v in own], place, poly(lane))
-            known[t] = s.load(copies[key], copies[key].offset(index))
+            known[t] = s.load(copies[key], copies[key].offset((*own, place, poly(r.vars[-1]))))
     out.append(_over(s, x, here, known))
     if worth.const is None:
         out.append(_over(s, x, Var(first.level, first.extent * (1 - worth)), {}))
@@ -158,10 +184,9 @@ def _over(s: Scalars, x: Any, first: Var, known: dict[AnyTerm, AnyTerm]) -> Any:
     return x.moved([first, *x.vars[1:]], moved.index(x.offset), moved.term(x.value))
 
 
-def _copy(x: Any, s: Scalars, r: Operand, own: Sequence[Var], worth: Poly, buf: Buf) -> Any:
+def _copy(store: Any, s: Scalars, r: Operand, worth: Poly, buf: Buf) -> Any:
     """The statement that fills a copy."""
     index, vars = nest((buf.shape[0] * worth, *buf.shape[1:]))
-    *outer, place, at = index
-    there: dict[Any, Poly] = {**dict(zip(own, outer)), x.vars[-1]: at}
-    offset = substitute(r.start, there) + place
-    return type(x)(buf, buf.offset(index), s.load(r.first.op.params["buf"], offset), vars)
+    *outer, place, lane = index
+    there: dict[Any, Poly] = {**dict(zip(r.own, outer)), r.vars[-1]: lane}
+    return store(buf, buf.offset(index), s.load(r.buf, substitute(r.start, there) + place), vars)
