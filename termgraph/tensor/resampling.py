@@ -13,13 +13,13 @@ from termgraph.tensor.adaptive import adaptive_average
 from termgraph.tensor.creation import arange, ones
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import stack
-from termgraph.tensor.lengths import as_lengths, length, same
+from termgraph.tensor.lengths import as_lengths, length, lengths, product, same
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import to_dtype, wide
 from termgraph.tensor.selecting import take
-from termgraph.tensor.shaping import dimshuffle, swapaxes
+from termgraph.tensor.shaping import dimshuffle, reshape, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -236,11 +236,13 @@ def grid_sample(
         raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or, for images, 'bicubic', got {mode!r}")
     if padding_mode not in PADDINGS:
         raise ValueError(f"grid_sample: padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}")
-    places = wide(grid)
+    sizes = lengths(grid)
+    places = reshape(wide(grid), (sizes[0], product(sizes[1:-1]), spatial))  # one loop over all of an image
     taps = [
         _taps(places[..., spatial - 1 - d], length(x, 2 + d), mode, padding_mode, align_corners) for d in range(spatial)
     ]
-    return to_dtype(_sum_of_corners(wide(x), taps), x.type.dtype)
+    found = to_dtype(_sum_of_corners(wide(x), taps), x.type.dtype)
+    return reshape(found, (*lengths(found)[:2], *sizes[1:-1]))
 
 
 def _taps(place: Any, n: Any, mode: str, padding: str, align_corners: bool) -> list[Tap]:
@@ -276,21 +278,23 @@ def _reflected(index: Any, n: Any, align_corners: bool) -> Any:
 
 def _sum_of_corners(x: TensorVariable, taps: list[list[Tap]]) -> TensorVariable:
     """The elements at all combinations of taps, each by the product of its weights."""
-    places = x.ndim - 2
-    batch = dimshuffle(arange(length(x, 0)), 0, *["x"] * (places + 1))
-    channel = dimshuffle(arange(length(x, 1)), "x", 0, *["x"] * places)
-    beside = [0, "x", *range(1, places + 1)]  # an axis for channels
+    sizes = lengths(x)
+    flat = reshape(x, (*sizes[:2], product(sizes[2:])))  # one place to look up for each corner
+    batch, channel = arange(sizes[0])[:, None, None], arange(sizes[1])[:, None]
 
     def corners(d: int, index: tuple, weight: Any, inside: Any) -> TensorVariable:
         if d == len(taps):
-            found = x[(batch, channel, *index)]
+            place = index[0]
+            for n, i in zip(sizes[3:], index[1:], strict=True):
+                place = place * n + i
+            found = flat[batch, channel, place[:, None]]
             if inside is not None:  # what is not read may be NaN
-                found = ew.switch(dimshuffle(inside, *beside), found, np.zeros((), x.type.np_dtype))
-            return found if weight is None else found * cast(dimshuffle(weight, *beside), x.dtype)
+                found = ew.switch(inside[:, None], found, np.zeros((), x.type.np_dtype))
+            return found if weight is None else found * cast(weight[:, None], x.dtype)
         parts = []
         for tap in taps[d]:
             both, kept = _and(weight, tap.weight, ew.mul), _and(inside, tap.inside, ew.logical_and)
-            parts.append(corners(d + 1, (*index, dimshuffle(tap.index, *beside)), both, kept))
+            parts.append(corners(d + 1, (*index, tap.index), both, kept))
         return sum(parts[1:], parts[0])
 
     return corners(0, (), None, None)

@@ -55,7 +55,7 @@ def loops(f):
 
 def stored(f):
     """How many arrays a call holds beside its results."""
-    return len(f.stage("memory").statements.temps)
+    return len(f.stage("storage").statements.temps)
 
 
 @pytest.mark.parametrize("case", [*STORED, *LEFT])
@@ -111,3 +111,13 @@ def test_gradients_and_threads():
     g = tg.function([x, y], T.exp(up(x) + y))
     with tg.config.change_flags(threads=4):
         np.testing.assert_allclose(g(a, b), np.exp(thrice(a) + b), rtol=1e-12)
+
+
+def test_windows_that_are_added_up_again_are_stored(rng):
+    """Each of the statements that add a part would divide to find a window, in which it looks up two places."""
+    v = T.tensor4("v", dtype="float64")
+    f = tg.function([v], T.nnet.fold(T.nnet.unfold(v, 2), (6, 7), 2), mode=tg.Mode(linker="c"))
+    assert stored(f) == 1 and all("/" not in line and "floordiv" not in line for line in loops(f))
+    a = rng.normal(size=(2, 3, 6, 7))
+    counts = np.multiply.outer([1, 2, 2, 2, 2, 1], [1, 2, 2, 2, 2, 2, 1])
+    np.testing.assert_allclose(f(a), a * counts)

@@ -297,6 +297,11 @@ def unravelled(shape: tuple[Poly, ...], flat: Poly) -> tuple[Poly, ...]:
     return (flat, *reversed(out)) if shape else ()
 
 
+def shifted(axis: int, start: Poly, index: tuple[Poly, ...]) -> tuple[Poly, ...]:
+    """The place of an element of a part that begins somewhere along an axis."""
+    return (*index[:axis], index[axis] + start, *index[axis + 1 :])
+
+
 def row_major(shape: Iterable[Poly], index: Iterable[Poly]) -> Poly:
     """The flat position of an index."""
     flat = ZERO

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nest, nonneg, poly, repeats
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nest, nonneg, poly, repeats, shifted
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
@@ -180,6 +180,8 @@ def _updated(s: Storage, t: AnyTerm, buf: Buf) -> None:
         _, y, *operands = u.args
         how = indexing(s.lengths, u, u.args[0], operands)
         _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
+    if divided := [x.value for x in s.made[t] if x.value in s.scalars.divides]:
+        s.keep_repeated(t, divided)
 
 
 def _fill(s: Storage, x: AnyTerm, buf: Buf) -> None:
@@ -247,4 +249,4 @@ def _joined(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 
 def _shifted(place: Place, axis: int, start: Poly) -> Place:
-    return lambda i: place((*i[:axis], i[axis] + start, *i[axis + 1 :]))
+    return lambda i: place(shifted(axis, start, i))

@@ -24,6 +24,7 @@ from termgraph.lower.lengths.index import (
     poly,
     product,
     row_major,
+    shifted,
     unravelled,
 )
 from termgraph.lower.lengths.polynomials import values
@@ -383,6 +384,9 @@ class Storage:
             place = poly(var) if whole else ZERO
         else:
             index, vars = nest(shape)
+            fewer = self.whole_vectors and len(nest(self.lengths[source])[1]) < len(vars)
+            if fewer and self._store_as_before(t, buf):
+                return
             place = buf.offset(index)
         value = self.value(t, index)
         if value in self.scalars.divides:
@@ -390,10 +394,14 @@ class Storage:
                 return
             if self._store_split(t, buf, shape, value):
                 return
-            for u in repeated(self.push, self.cuts, t, value) if self.whole_vectors else ():
-                if self.as_before(u, self._buf(u)) is not None:
-                    self.keep(u)
+            self.keep_repeated(t, [value])
         self.add(Store(buf, place, value, vars))
+
+    def keep_repeated(self, t: AnyTerm, values: Sequence[AnyTerm]) -> None:
+        """Store reshaped arrays below a root whose statements take long to divide indices of theirs."""
+        for u in repeated(self.push, self.cuts, t, values) if self.whole_vectors else ():
+            if self.as_before(u, self._buf(u)) is not None:
+                self.keep(u)
 
     def _store_whole_for_now(self, t: AnyTerm, buf: Buf, parts: Parts) -> bool:
         """One statement over the whole last axis, if that is cut in the end: others share its loops until then."""
@@ -453,7 +461,7 @@ class Storage:
         whole = self.lengths[t]
         for start, length in ranges:
             shape = (*whole[:axis], length, *whole[axis + 1 :])
-            place_at = partial(_moved, axis, start)
+            place_at = partial(shifted, axis, start)
             flat = Var(0, product(shape))
             index, vars = unravelled(shape, poly(flat)), [flat]
             value = self.value(t, place_at(index))
@@ -490,8 +498,3 @@ def _written(x: Any) -> Sequence[Buf]:
 def _is_count(t: AnyTerm) -> bool:
     """Integers without axes: lengths are computed from them."""
     return isinstance(t.type, TensorType) and t.type.ndim == 0 and t.type.kind in "iub"
-
-
-def _moved(axis: int, start: Poly, index: Index) -> Index:
-    """The place of an element of a part that begins somewhere along an axis."""
-    return (*index[:axis], index[axis] + start, *index[axis + 1 :])
