@@ -367,14 +367,23 @@ _COMMENT = pattern(r"/\*.*?\*/", re.DOTALL)
 
 def needed(source: str) -> str:
     """The declarations and helpers that a source uses, those they use themselves first."""
-    used = parts_first(_names(source), lambda name: _names(text_of(name) or "")[::-1])
-    return "\n".join(text for name in used if (text := text_of(name)) is not None)
+    texts: dict[str, str | None] = {}
+
+    def parts(name: str) -> list[str]:
+        text = texts[name] = text_of(name)
+        return _names_of_helper(text)[::-1] if text else []
+
+    used = parts_first(_names(source), parts)
+    return "\n".join(text for name in used if (text := texts[name]) is not None)
 
 
 def _names(text: str) -> list[str]:
     """What a text may call, each once. Helpers count in comments, too; mathematics there would cost gcc its time."""
     called = set(_WORD.findall(_COMMENT.sub("", text)))
     return [w for w in dict.fromkeys(_WORD.findall(text)) if w in called or w.startswith("tg_")]
+
+
+_names_of_helper = functools.lru_cache(maxsize=1024)(_names)  # the same ones for all programs
 
 
 def text_of(name: str) -> str | None:
