@@ -79,6 +79,14 @@ def place(filled, tmp_path):
     return tmp_path / "copy"
 
 
+@pytest.fixture
+def compiled(filled, tmp_path):
+    """A folder with Python's bytecode of that folder, and no image: else each process compiles every module."""
+    shutil.copytree(filled[0] / "bytecode", tmp_path / "bytecode", ignore=shutil.ignore_patterns("*.rules"))
+    assert any(tmp_path.rglob("*.pyc")) and not kept(tmp_path)
+    return tmp_path
+
+
 def test_a_second_process_reads_no_rules_and_compiles_no_matcher(filled):
     folder, (shown, files, warned) = filled
     assert files > 30 and not warned
@@ -93,23 +101,23 @@ def test_a_second_process_reads_no_rules_and_compiles_no_matcher(filled):
     assert run(folder, forbid) == (shown, 0, "")
 
 
-def test_images_are_kept_in_the_cache_where_python_keeps_no_bytecode(filled, tmp_path):
-    first = run(tmp_path, PYTHONDONTWRITEBYTECODE="1")
-    assert first == filled[1] and not kept(tmp_path / "bytecode")
-    (folder,) = {p.parent for p in kept(tmp_path / "cache")}
+def test_images_are_kept_in_the_cache_where_python_keeps_no_bytecode(filled, compiled):
+    first = run(compiled, PYTHONDONTWRITEBYTECODE="1")
+    assert first == filled[1] and not kept(compiled / "bytecode")
+    (folder,) = {p.parent for p in kept(compiled / "cache")}
     assert folder.stat().st_mode & 0o077 == 0
-    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (first[0], 0, "")
+    assert run(compiled, PYTHONDONTWRITEBYTECODE="1") == (first[0], 0, "")
 
-    kept(tmp_path)[0].chmod(0o666)  # anybody may have written to it
-    shown, files, warned = run(tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    kept(compiled)[0].chmod(0o666)  # anybody may have written to it
+    shown, files, warned = run(compiled, PYTHONDONTWRITEBYTECODE="1")
     assert shown == first[0] and files and "can be written by others" in warned
-    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
+    assert run(compiled, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
 
 
-def test_nothing_is_kept_where_nothing_can_be_written(filled, tmp_path):
-    (tmp_path / "cache").write_text("a file, not a folder")
-    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == filled[1]
-    assert not kept(tmp_path)
+def test_nothing_is_kept_where_nothing_can_be_written(filled, compiled):
+    (compiled / "cache").write_text("a file, not a folder")
+    assert run(compiled, PYTHONDONTWRITEBYTECODE="1") == filled[1]
+    assert not kept(compiled)
 
 
 @pytest.mark.parametrize("damage", [b"", b"something else", None])
@@ -130,36 +138,36 @@ def test_an_image_under_the_name_of_another_is_not_used(filled, place):
     assert run(place) == (shown, 0, "")
 
 
-def test_a_rule_file_that_changes_is_used_as_it_is_now(tmp_path):
-    home = tmp_path / "home"
+def test_a_rule_file_that_changes_is_used_as_it_is_now(compiled):
+    home = compiled / "home"
     for name in ("termgraph", "rules"):
         shutil.copytree(HERE / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
-    before = run(tmp_path, home=home)
-    assert run(tmp_path, home=home) == (before[0], 0, "")
+    before = run(compiled, home=home)
+    assert run(compiled, home=home) == (before[0], 0, "")
     file = home / "rules" / "algebra.py"
     file.write_text(file.read_text() + ADDED)
-    shown, files, _ = run(tmp_path, home=home)
+    shown, files, _ = run(compiled, home=home)
     assert files and "sinh" in shown and "sinh" not in before[0]
-    assert run(tmp_path, home=home) == (shown, 0, "")
+    assert run(compiled, home=home) == (shown, 0, "")
 
 
-def test_no_image_says_it_is_of_files_that_changed_after_they_were_read(tmp_path):
-    home = tmp_path / "home"
+def test_no_image_says_it_is_of_files_that_changed_after_they_were_read(compiled):
+    home = compiled / "home"
     for name in ("termgraph", "rules"):
         shutil.copytree(HERE / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
     file = home / "rules" / "algebra.py"
     edit = f"from termgraph import db; db.all_rules(); f = open({str(file)!r}, 'a'); f.write({ADDED!r}); f.close()"
-    before = run(tmp_path, edit, home=home)[0]
-    shown, files, _ = run(tmp_path, home=home)
+    before = run(compiled, edit, home=home)[0]
+    shown, files, _ = run(compiled, home=home)
     assert files and "sinh" in shown and "sinh" not in before
 
 
-def test_an_image_is_trusted_whatever_others_may_do_to_new_files(filled, tmp_path):
-    shown, _, _ = run(tmp_path, "import os; os.umask(0o002)", PYTHONDONTWRITEBYTECODE="1")
-    assert run(tmp_path, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
+def test_an_image_is_trusted_whatever_others_may_do_to_new_files(compiled):
+    shown, _, _ = run(compiled, "import os; os.umask(0o002)", PYTHONDONTWRITEBYTECODE="1")
+    assert run(compiled, PYTHONDONTWRITEBYTECODE="1") == (shown, 0, "")
 
 
-def test_ops_of_users_are_in_no_image(filled, tmp_path):
+def test_ops_of_users_are_in_no_image(filled, compiled):
     define = (
         "import numpy as np; from termgraph.terms.op import define; from termgraph.terms.ops.elementwise import "
         "elementwise; from termgraph.terms.term import mk1; from termgraph.tensor.variable import Variable\n"
@@ -167,11 +175,11 @@ def test_ops_of_users_are_in_no_image(filled, tmp_path):
     )
     fixed = define.format(how="wave = define('wave', arity=1, infer=lambda t: t, meaning=lambda v: np.cumsum(v, 0))")
     by_element = define.format(how="wave = elementwise('wave', 1, np.tanh)")
-    first = run(tmp_path, by_element)[0]
+    first = run(compiled, by_element)[0]
     assert first.endswith("wave(y).T"), first
-    assert run(tmp_path, fixed)[0].endswith("wave(y.T)")
-    assert run(tmp_path, by_element)[0] == first
-    assert run(tmp_path)[0] == filled[1][0]
+    assert run(compiled, fixed)[0].endswith("wave(y.T)")
+    assert run(compiled, by_element)[0] == first
+    assert run(compiled)[0] == filled[1][0]
 
 
 def test_a_thread_that_loads_rules_for_an_image_and_one_that_rewrites_do_not_wait_for_each_other(place):
