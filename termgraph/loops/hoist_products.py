@@ -166,10 +166,16 @@ def _factors(t: AnyTerm) -> tuple | None:
             if a.op.family is dimshuffle and b.op.family is dimshuffle:
                 orders = (a.op.params["order"], b.op.params["order"])
                 if orders in (((0, "x"), ("x", 0)), ((0, "x"), (0,))):
-                    return a.args[0], b.args[0]
+                    return _vector(a), _vector(b)
             if a.op.family is dimshuffle and a.op.params["order"] == (0, "x") and b.type.ndim == 1:
-                return a.args[0], b
+                return _vector(a), b
     return None
+
+
+def _vector(t: AnyTerm) -> AnyTerm:
+    """The vector that a term lays along one axis; it may itself be a matrix of one column, or of one row."""
+    x, kept = t.args[0], tuple([d for d in t.op.params["order"] if d != "x"])
+    return x if x.type.ndim == 1 else mk1(dimshuffle.bind(order=kept), x)
 
 
 def _summed(a: AnyTerm, b: AnyTerm) -> AnyTerm:

@@ -208,3 +208,14 @@ def test_a_loop_around_loops_is_not_written_out():
 
     f = tg.function([x, rows], tg.scan(outer, sequences=rows, outputs_info=x)[0][-1])
     assert len(loops_of(f.maker.work.roots)) == 1
+
+
+def test_sums_of_outer_products_of_columns():
+    """The gradient by a matrix of a `solve`: its factors are columns of matrices that were made vectors again."""
+    b, r = T.dvector("b"), T.dscalar("r")
+    second = np.eye(4, k=1) + np.eye(4, k=-1) - 2 * np.eye(4)
+    u, _ = tg.scan(lambda u: T.linalg.solve(np.eye(4) - r * second, T.sin(u)), outputs_info=b, n_steps=5)
+    compiled([b, r], tg.grad((u[-1] ** 2).sum(), [b, r]), np.arange(4.0), 0.3)
+    known = T.tensor(dtype="float64", shape=(4,), name="known")
+    u, _ = tg.scan(lambda u: T.linalg.solve(np.eye(4) - r * second, T.sin(u)), outputs_info=known, n_steps=5)
+    compiled([known, r], tg.grad((u[-1] ** 2).sum(), [known, r]), np.arange(4.0), 0.3)
