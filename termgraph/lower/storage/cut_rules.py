@@ -48,8 +48,30 @@ def _multiply(s: Storage, t: AnyTerm, buf: Buf, a: AnyTerm, b: AnyTerm) -> None:
         matrix, offset, (row, column) = right
         call = Call("gemv", buf, [(matrix, offset, (column, row)), left], (s.lengths[b][1], k), options=options)
     else:
-        call = Call("gemm", buf, [left, right], (s.lengths[a][-2], s.lengths[b][-1], k), options=options)
+        rows, columns = s.lengths[a][-2], s.lengths[b][-1]
+        if batch and (whole := _rows_of_all(left, right, outer[-1], rows)) is not None:
+            left, rows = whole, rows * batch[-1]
+            options["batch"] = options["batch"][:-1]
+        if columns is ONE and not options["batch"] and not _is_short(rows, k):
+            matrix, offset, (step, _) = right
+            call = Call("gemv", buf, [left, (matrix, offset, (step,))], (rows, k), options=options)
+        else:
+            call = Call("gemm", buf, [left, right], (rows, columns, k), options=options)
     s.add(call)
+
+
+def _rows_of_all(left: Operand, right: Operand, v: Var, rows: Poly) -> Operand | None:
+    """The matrices of a batch as one with all of their rows, where they lie so and all are multiplied by the same."""
+    buf, offset, (row, column) = left
+    found, other = steps_of(offset, (v,)), steps_of(right[1], (v,))
+    if found is None or other is None or found[1] != (row * rows,) or other[1] != (ZERO,) or column is not ONE:
+        return None
+    return buf, found[0], (row, column)
+
+
+def _is_short(rows: Poly, k: Poly) -> bool:
+    """Whether a matrix by a vector is done before BLAS would be called."""
+    return rows.const is not None and k.const is not None and rows.const * k.const <= 128
 
 
 @cut_rule("stored_as")
