@@ -1,4 +1,4 @@
-"""Programs whose steps are the work: decoding and sampling, learning to act, lattices, queues and games."""
+"""Programs whose steps are the work: decoding and sampling, learning to act, lattices, splitting and games."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def arm_that_reaches(B: Any, lengths: Any, targets: Any) -> Any:
     return (q**2).sum(), errors
 
 
-# ---------------------------------------------------------------------- lattices and chains
+# ---------------------------------------------------------------------- lattices and splitting
 @program(lambda r: [r.uniform(size=(48, 48)) * 0.1, np.array(0.6)], (1,))
 def lattice_of_fluid(B: Any, bump: Any, tau: Any) -> Any:
     """Lattice Boltzmann: nine densities that stream to neighbours and relax."""
@@ -135,40 +135,10 @@ def lattice_of_fluid(B: Any, bump: Any, tau: Any) -> Any:
         speed = 1.5 * (u**2 + v**2)
         along = [3 * (way[0] * u + way[1] * v) for way in ways]
         rest = B.np.stack([w * rho * (1 + a + 0.5 * a**2 - speed) for w, a in zip(weights, along)])
-        return f - (f - rest) / tau, None
+        return f - (f - rest) / tau, speed.max()
 
-    f, _ = B.scan(lambda f, row: (step(f, row)[0], f[0, 0, 0]), B.np.stack([w * (1 + bump) for w in weights]), None, 40)
-    return (f[1] ** 2).sum(), f[2]
-
-
-@program(lambda r: [r.uniform(size=(64, 64)), r.uniform(size=(64, 64)), np.array([0.035, 0.06])], (2,))
-def spots_by_reaction(B: Any, u: Any, v: Any, p: Any) -> Any:
-    """Gray and Scott's equations."""
-
-    def spread(x: Any) -> Any:
-        return B.np.roll(x, 1, 0) + B.np.roll(x, -1, 0) + B.np.roll(x, 1, 1) + B.np.roll(x, -1, 1) - 4 * x
-
-    def step(carry: Any, _: Any) -> Any:
-        u, v = carry
-        made = u * v * v
-        new = (u + 0.16 * spread(u) - made + p[0] * (1 - u), v + 0.08 * spread(v) + made - (p[0] + p[1]) * v)
-        return new, v.mean()
-
-    (u, v), means = B.scan(step, (u, v * 0.5), None, 60)
-    return (v**2).sum(), means
-
-
-@program(lambda r: [r.integers(0, 8, size=(64, 64)).astype(np.int32)])
-def sandpile(B: Any, grains: Any) -> Any:
-    """Piles of four grains and more topple, to their neighbours and over the edge."""
-
-    def step(g: Any, _: Any) -> Any:
-        over = g // 4
-        around = B.np.pad(over, 1)
-        g = g - 4 * over + around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2]
-        return g, over.sum()
-
-    return B.scan(step, grains, None, 200)
+    f, speeds = B.scan(step, B.np.stack([w * (1 + bump) for w in weights]), None, 40)
+    return (f[1] ** 2).sum(), speeds
 
 
 @program(lambda r: [r.normal(size=(80, 120)), r.normal(size=80), np.array(0.1)], (1,))
@@ -200,35 +170,6 @@ def implicit_diffusion(B: Any, start: Any, rate: Any) -> Any:
     return (u**2).sum(), highest
 
 
-@program(lambda r: [r.normal(size=(200, 8, 8)), r.uniform(size=(200, 4, 64)), r.normal(size=(64, 64))])
-def tempered_spins(B: Any, _: Any, draws: Any, bonds: Any) -> Any:
-    """A glass of 64 spins at four temperatures: one in two is tried at a time."""
-    bonds = bonds + bonds.T
-    cold = np.array([0.1, 0.3, 0.6, 1.0])[:, None]
-
-    def step(carry: Any, u: Any) -> Any:
-        s, t = carry
-        field = s @ bonds / 8
-        flip = (u < B.np.exp(-2 * cold * s * field)) & B.eq((B.np.arange(64) + t) % 2, 0)
-        s = B.np.where(flip, -s, s)
-        return (s, t + 1), (s * (s @ bonds)).sum(axis=1)
-
-    (s, _), energies = B.scan(step, (np.ones((4, 64)), np.array(0)), draws)
-    return s, energies[-1]
-
-
-# ---------------------------------------------------------------------- sequences and games
-@program(lambda r: [r.exponential(size=(5000, 3)), r.exponential(size=(5000, 3)) * 0.9])
-def waiting_times(B: Any, arrivals: Any, services: Any) -> Any:
-    """Lindley's recursion for three queues."""
-
-    def step(w: Any, row: Any) -> Any:
-        return B.np.maximum(w + row[3:] - row[:3], 0), w
-
-    _, waits = B.scan(step, np.zeros(3), B.np.concatenate([arrivals, services], axis=1))
-    return waits.mean(axis=0), waits.max(axis=0), B.np.where(waits > 5, 1.0, 0.0).mean(axis=0)
-
-
 @program(lambda r: [r.integers(0, 40, size=(2000, 2)), r.integers(0, 2, size=2000) * 1.0, np.array(0.3)], (2,))
 def ratings_of_players(B: Any, pairs: Any, won: Any, k: Any) -> Any:
     """Elo's ratings, game by game, and how well they foretold the games."""
@@ -246,33 +187,6 @@ def ratings_of_players(B: Any, pairs: Any, won: Any, k: Any) -> Any:
     return lost, rating, p.mean()
 
 
-@program(lambda r: [r.integers(1, 30, size=60), r.uniform(size=60)], (1,))
-def knapsack(B: Any, weights: Any, values: Any) -> Any:
-    """The best value for each capacity, thing by thing."""
-    at = np.arange(400)
-
-    def step(best: Any, row: Any) -> Any:
-        weight = row[0].astype("int64")
-        taken = best[B.np.maximum(at - weight, 0)] + row[1]
-        best = B.np.where(at >= weight, B.np.maximum(best, taken), best)
-        return best, best[-1]
-
-    best, last = B.scan(step, np.zeros(400), B.np.stack([weights * 1.0, values], axis=1))
-    return best[-1], last
-
-
-@program(lambda r: [r.uniform(size=100) - 0.5, np.array(0.996)], (0, 1))
-def plucked_string(B: Any, noise: Any, damping: Any) -> Any:
-    """Karplus and Strong's string: a delay line that is smoothed at its end."""
-
-    def step(line: Any, _: Any) -> Any:
-        new = damping * 0.5 * (line[0] + line[1])
-        return B.np.concatenate([line[1:], new[None]]), line[0]
-
-    _, sound = B.scan(step, noise, None, 3000)
-    return (sound**2).sum(), sound[::50]
-
-
 @program(lambda r: [r.uniform(size=(40, 3, 2)) * 64, r.uniform(size=40), r.uniform(size=(40, 3))], (2,))
 def painted_triangles(B: Any, corners: Any, depth: Any, colours: Any) -> Any:
     """Triangles are drawn with a depth buffer and soft edges."""
@@ -286,12 +200,12 @@ def painted_triangles(B: Any, corners: Any, depth: Any, colours: Any) -> Any:
         v = ((cy - ay) * (x - cx) + (ax - cx) * (y - cy)) / side
         inside = (u > 0) & (v > 0) & (u + v < 1) & (z < near)
         image = B.np.where(inside[:, :, None], row[7:] * (1 - z), image)
-        return (image, B.np.where(inside, z, near)), None
+        return (image, B.np.where(inside, z, near)), inside.sum()
 
     rows = B.np.concatenate([corners.reshape((40, 6)), depth[:, None], colours], axis=1)
     start = (B.np.zeros((64, 64, 3)), B.np.ones((64, 64)))
-    (image, near), _ = B.scan(lambda c, row: (step(c, row)[0], row[6]), start, rows)
-    return (image**2).sum(), near.mean()
+    (image, near), painted = B.scan(step, start, rows)
+    return (image**2).sum(), near.mean(), painted
 
 
 @program(lambda r: [r.normal(size=(60, 100)), r.normal(size=60)])
@@ -310,29 +224,3 @@ def matching_pursuit(B: Any, a: Any, y: Any) -> Any:
 
     (_, x), errors = B.scan(step, (np.zeros(100), np.zeros(100)), None, 12)
     return x, errors
-
-
-@program(lambda r: [r.uniform(size=200) * 6.28, r.normal(size=200), np.array(1.5)], (1, 2))
-def coupled_oscillators(B: Any, phase: Any, rate: Any, pull: Any) -> Any:
-    """Kuramoto's model, by all pairs."""
-
-    def step(p: Any, _: Any) -> Any:
-        p = p + 0.05 * (rate + pull * B.np.sin(p[None, :] - p[:, None]).mean(axis=1))
-        return p, (B.np.cos(p).mean() ** 2 + B.np.sin(p).mean() ** 2) ** 0.5
-
-    p, order = B.scan(step, phase, None, 50)
-    return order[-1], order
-
-
-@program(lambda r: [r.normal(size=(12, 2)), r.uniform(size=(4000, 2)) * 4 - 2], (0,))
-def points_in_a_polygon(B: Any, corners: Any, points: Any) -> Any:
-    """Which points a star-shaped polygon holds, by crossings of rays, and its area."""
-    angle = np.arange(12) * 2 * np.pi / 12
-    around = (1 + 0.3 * B.np.tanh(corners[:, 0]))[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    after = B.np.roll(around, -1, 0)
-    y, x = points[:, 1:], points[:, :1]
-    crosses = (around[:, 1] > y) ^ (after[:, 1] > y)
-    at = around[:, 0] + (y - around[:, 1]) * (after[:, 0] - around[:, 0]) / (after[:, 1] - around[:, 1])
-    inside = (crosses & (x < at)).sum(axis=1) % 2
-    area = 0.5 * (around[:, 0] * after[:, 1] - around[:, 1] * after[:, 0]).sum()
-    return area, inside.sum()

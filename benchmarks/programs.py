@@ -12,6 +12,7 @@ import numpy as np
 import program_texts_fields  # noqa: F401  (each adds to the programs)
 import program_texts_models  # noqa: F401
 import program_texts_more  # noqa: F401
+import program_texts_steps  # noqa: F401
 from deep import measured
 from harness import Also, Case, Suite, Target
 from program_texts import PROGRAMS
