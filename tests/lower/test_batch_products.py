@@ -18,6 +18,9 @@ CALLS = [
     lambda x, w, v: x[::-1] @ v,
     lambda x, w, v: x[:, ::2] @ w,
     lambda x, w, v: T.concatenate([x, x]) @ v,
+    lambda x, w, v: T.repeat(x, 2, axis=0) @ v,
+    lambda x, w, v: T.repeat(x, 2, axis=0) @ T.repeat(T.transpose(x, (0, 2, 1)), 2, axis=0),
+    lambda x, w, v: T.concatenate([x, x]) @ T.repeat(T.transpose(x[:, :2], (0, 2, 1)), 2, axis=0),
 ]
 
 

@@ -63,10 +63,10 @@ def _multiply(s: Storage, t: AnyTerm, buf: Buf, a: AnyTerm, b: AnyTerm) -> None:
 def _rows_of_all(left: Operand, right: Operand, v: Var, rows: Poly) -> Operand | None:
     """The matrices of a batch as one with all of their rows, where they lie so and all are multiplied by the same."""
     buf, offset, (row, column) = left
-    found, other = steps_of(offset, (v,)), steps_of(right[1], (v,))
-    if found is None or other is None or found[1] != (row * rows,) or other[1] != (ZERO,) or column is not ONE:
+    found = steps_of(offset, (v,))
+    if found is None or v in found[0].fv or v in right[1].fv:  # layers that are not evenly far from each other
         return None
-    return buf, found[0], (row, column)
+    return (buf, found[0], (row, column)) if column is ONE and found[1] == (row * rows,) else None
 
 
 def _is_short(rows: Poly, k: Poly) -> bool:
