@@ -1,4 +1,4 @@
-"""T.signal: pooling with Theano's names."""
+"""T.signal: pooling with Theano's names; convolutions, filters and spectra with scipy.signal's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.tensor.convolving import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from termgraph.tensor.creation import arange
+from termgraph.tensor.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.shaping import dimshuffle
+from termgraph.tensor.spectra import (
+    coherence,
+    csd,
+    detrend,
+    hilbert,
+    istft,
+    periodogram,
+    spectrogram,
+    stft,
+    welch,
+)
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
@@ -116,7 +129,11 @@ def _averaged(
     return total
 
 
-__all__ = ["pool_2d", "pool_3d"]
+__all__ = [
+    "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
+    "hilbert", "istft", "lfilter", "oaconvolve", "periodogram", "pool_2d", "pool_3d", "sosfilt", "sosfiltfilt",
+    "spectrogram", "stft", "welch",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

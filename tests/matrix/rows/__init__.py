@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     products,
     reductions,
     signals,
+    spectra,
     statistics,
     windows,
 )

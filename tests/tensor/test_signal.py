@@ -1,0 +1,123 @@
+"""T.signal's convolutions, filters and spectra: edges, slopes, symbolic lengths and rates, and what they refuse."""
+
+import numpy as np
+import pytest
+import scipy.signal as ss
+
+import termgraph as tg
+import termgraph.tensor as T
+
+S = T.signal
+B, A = ss.butter(3, 0.2)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolutions_of_unknown_lengths(rng, mode):
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    f = tg.function(
+        [x, y], [g(x, y, mode) for g in (S.convolve, S.correlate, S.fftconvolve, S.convolve2d, S.correlate2d)]
+    )
+    for a, b in (
+        (rng.normal(size=(5, 6)), rng.normal(size=(2, 4))),
+        (rng.normal(size=(2, 4)), rng.normal(size=(5, 6))),
+    ):
+        for got, name in zip(
+            f(a, b), ["convolve", "correlate", "fftconvolve", "convolve2d", "correlate2d"], strict=True
+        ):
+            np.testing.assert_allclose(got, getattr(ss, name)(a, b, mode), atol=1e-12)
+
+
+def test_valid_asks_that_one_fits_into_the_other():
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    f = tg.function([x, y], S.convolve2d(x, y, "valid"))
+    with pytest.raises(AssertionError, match="convolve2d: mode='valid': neither array fits into the other"):
+        f(np.ones((5, 1)), np.ones((1, 5)))
+    with pytest.raises(ValueError, match=r"neither fits into the other, of \(5, 1\) and \(1, 5\)"):
+        S.convolve2d(np.ones((5, 1)), np.ones((1, 5)), "valid")
+    with pytest.raises(ValueError, match="convolve: in1 has no elements"):
+        tg.function([x, y], S.convolve(x, y))(np.ones((0, 2)), np.ones((1, 1)))
+
+
+def test_infinities_stay_where_they_are():
+    x = np.array([1.0, np.inf, 0.0, 2.0, 0.0, 0.0])
+    assert np.isfinite(S.convolve2d(x[None], [[1.0, 0.5]]).eval()[0]).tolist() == [
+        True,
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_filters_go_on_where_they_were(rng):
+    x, zi = T.dvector("x"), T.dvector("z")
+    f = tg.function([x, zi], S.lfilter(B, A, x, -1, zi))
+    values, state, parts = rng.normal(size=20), np.zeros(3), []
+    for part in np.split(values, [3, 3, 12]):
+        y, state = f(part, state)
+        parts.append(y)
+    np.testing.assert_allclose(np.concatenate(parts), ss.lfilter(B, A, values))
+
+
+def test_coefficients_have_slopes(rng):
+    x = rng.normal(size=7)
+    tg.verify_grad(lambda b, a, v: S.lfilter(b, a + np.array([2.0, 0, 0]), v), [B[:2], A[:3] * 0.1, x], rng=rng)
+    tg.verify_grad(lambda v: S.filtfilt(B, A, v, padlen=3), [x], rng=rng)
+    tg.verify_grad(lambda v: S.istft(S.stft(v, nperseg=4)[2] * 2, nperseg=4)[1], [x], rng=rng)
+    tg.verify_grad(lambda v: S.welch(v, nperseg=4)[1], [x], rng=rng)
+    tg.verify_grad(
+        lambda v, w: S.convolve2d(v, w, "same", "symm"), [rng.normal(size=(3, 4)), rng.normal(size=(2, 3))], rng=rng
+    )
+
+
+def test_there_and_back(rng):
+    x, fs = T.fvector("x"), T.fscalar("fs")
+    f, t, z = S.stft(x, fs, nperseg=8, noverlap=6)
+    times, back = S.istft(z, fs, nperseg=8, noverlap=6)
+    values = rng.normal(size=23).astype("float32")
+    got = tg.function([x, fs], [f, t, times, back])(values, 2.0)
+    want = ss.stft(values, 2.0, nperseg=8, noverlap=6)
+    np.testing.assert_allclose(got[0], want[0])
+    np.testing.assert_allclose(got[1], want[1])
+    assert got[3].dtype == "float32" and got[2][1] == 0.5
+    np.testing.assert_allclose(got[3][:23], values, atol=1e-5)
+
+
+@pytest.mark.parametrize("window", [
+    "hann", "hamming", "blackman", "bartlett", "boxcar", "triang", ("kaiser", 4.0), ("tukey", 0.3), ("gaussian", 2.0),
+])  # fmt: skip
+def test_windows(rng, window):
+    x = rng.normal(size=40)
+    for n in (7, 8):
+        got, want = S.welch(x, window=window, nperseg=n), ss.welch(x, window=window, nperseg=n)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a.eval(), b, atol=1e-12)
+
+
+def test_what_is_refused():
+    x, v = T.dmatrix("x"), T.constant(np.arange(8.0))
+    for make, text in (
+        (lambda: S.convolve(x, v), "convolve takes two arrays of as many dimensions"),
+        (lambda: S.convolve2d(v, v), "convolve2d takes two matrices"),
+        (lambda: S.convolve(v, v, "half"), "mode must be one of full, same, valid, got 'half'"),
+        (lambda: S.convolve(v, v, method="quick"), "method must be auto, direct or fft"),
+        (lambda: S.convolve2d(x, x, boundary="edge"), "boundary must be one of fill, wrap, symm"),
+        (lambda: S.lfilter(T.dvector("b"), [1.0], v), "coefficients must be a vector of known length, b is"),
+        (lambda: S.sosfilt([[1.0, 2.0]], v), "sos must be a matrix of 6 columns"),
+        (lambda: S.filtfilt(B, A, v), "x has 8 elements along axis 0, its extensions need more than padlen=12"),
+        (lambda: S.filtfilt(B, A, v, padtype="zero"), "padtype must be one of odd, even, constant or None"),
+        (lambda: S.welch(v, nperseg=9), "nperseg=9 is more than the 8 elements along the axis"),
+        (lambda: S.welch(v, nperseg=4, noverlap=4), "noverlap=4 must be less than nperseg=4"),
+        (lambda: S.welch(v, nperseg=4, nfft=3), "nfft=3 must be at least nperseg=4"),
+        (lambda: S.welch(v, nperseg=4, window="flat"), "window must be an array or one of boxcar, hann"),
+        (lambda: S.welch(v, window=np.ones(3), nperseg=4), "the window must be a vector of nperseg=4 numbers"),
+        (lambda: S.stft(v, boundary="wrap"), "boundary must be one of zeros, even, odd, constant or None"),
+        (lambda: S.spectrogram(v, mode="power"), "mode must be one of psd, complex, magnitude, angle, phase"),
+        (lambda: S.periodogram(T.dvector("s")), "the length along axis -1 must be known, s is"),
+        (lambda: S.detrend(v, type="cubic"), "type must be linear or constant"),
+        (lambda: S.hilbert(T.zvector("z")), "hilbert takes real numbers, z is"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=text):
+            make()
