@@ -13,6 +13,7 @@ from termgraph.tensor.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
+from termgraph.tensor.medians import medfilt, medfilt2d
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.spectra import (
     coherence,
@@ -131,8 +132,8 @@ def _averaged(
 
 __all__ = [
     "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
-    "hilbert", "istft", "lfilter", "oaconvolve", "periodogram", "pool_2d", "pool_3d", "sosfilt", "sosfiltfilt",
-    "spectrogram", "stft", "welch",
+    "hilbert", "istft", "lfilter", "medfilt", "medfilt2d", "oaconvolve", "periodogram", "pool_2d", "pool_3d",
+    "sosfilt", "sosfiltfilt", "spectrogram", "stft", "welch",
 ]  # fmt: skip
 
 

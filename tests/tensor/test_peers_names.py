@@ -55,7 +55,7 @@ MISSING = {
         "peak_prominences peak_widths",
         "not yet": "chirp cspline1d cspline1d_eval cspline2d czt czt_points decimate deconvolve envelope freqs "
         "freqs_zpk "
-        "freqz freqz_sos freqz_zpk gauss_spline gausspulse group_delay hilbert2 lombscargle medfilt medfilt2d "
+        "freqz freqz_sos freqz_zpk gauss_spline gausspulse group_delay hilbert2 lombscargle  "
         "order_filter qspline1d qspline1d_eval qspline2d resample resample_poly savgol_filter sawtooth "
         "sepfir2d sosfreqz spline_filter sweep_poly symiirorder1 symiirorder2 unit_impulse upfirdn "
         "vectorstrength wiener zoom_fft",
@@ -101,7 +101,7 @@ HERE = {
     "zeta",
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
-    "lfilter oaconvolve periodogram sosfilt sosfiltfilt spectrogram stft welch",
+    "lfilter medfilt medfilt2d oaconvolve periodogram sosfilt sosfiltfilt spectrogram stft welch",
     "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp2f1 kl_div log_ndtr poch rel_entr sici spence",
 }
 

@@ -96,6 +96,21 @@ def test_windows(rng, window):
             np.testing.assert_allclose(a.eval(), b, atol=1e-12)
 
 
+def test_medians_of_windows(rng):
+    x = T.dmatrix("x")
+    f = tg.function([x], [S.medfilt(x, (3, 5)), S.medfilt2d(x, 7), tg.grad(T.sqr(S.medfilt(x, 1)).sum(), x)])
+    values = rng.normal(size=(9, 8))
+    few, many, slope = f(values)
+    np.testing.assert_array_equal(few, ss.medfilt(values, (3, 5)))
+    np.testing.assert_array_equal(many, ss.medfilt2d(values, 7))
+    np.testing.assert_allclose(slope, 2 * values)
+    values[0, 0] = np.nan
+    few, many, _ = f(values)
+    assert np.argwhere(np.isnan(few)).tolist() == [[i, j] for i in range(2) for j in range(3)]
+    assert np.isnan(many).sum() == 16
+    tg.verify_grad(lambda v: S.medfilt(v, 3), [np.arange(1.0, 7.0) ** 2 % 7.5], rng=rng)
+
+
 def test_what_is_refused():
     x, v = T.dmatrix("x"), T.constant(np.arange(8.0))
     for make, text in (
@@ -117,6 +132,8 @@ def test_what_is_refused():
         (lambda: S.spectrogram(v, mode="power"), "mode must be one of psd, complex, magnitude, angle, phase"),
         (lambda: S.periodogram(T.dvector("s")), "the length along axis -1 must be known, s is"),
         (lambda: S.detrend(v, type="cubic"), "type must be linear or constant"),
+        (lambda: S.medfilt(v, 4), "kernel_size must be an odd number, or 1 of them, got 4"),
+        (lambda: S.medfilt2d(v), "medfilt2d takes a matrix"),
         (lambda: S.hilbert(T.zvector("z")), "hilbert takes real numbers, z is"),
     ):
         with pytest.raises((ValueError, TypeError), match=text):

@@ -103,3 +103,14 @@ def _trends(c):
 
 row("signal.detrend", T.signal.detrend, ss.detrend, _trends, ranks=(1, 2, 3), **FLOATS)
 row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(1), ranks=(1, 2), **FLOATS)
+
+
+# ---------------------------------------------------------------------- medians
+def _windows(c):
+    c.x(special=False)
+    return {"kernel_size": [c.pick(1, 3) for _ in range(c.rank)]}
+
+
+MEDIANS = {"dtypes": ("int32", "float32", "float64"), "special": False, "smooth": False}
+row("signal.medfilt", T.signal.medfilt, ss.medfilt, _windows, ranks=(1, 2, 3), **MEDIANS)
+row("signal.medfilt2d", T.signal.medfilt2d, ss.medfilt, _windows, ranks=(2,), **MEDIANS)
