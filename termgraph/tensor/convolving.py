@@ -66,9 +66,9 @@ def convolve2d(
 
     >>> import numpy as np, termgraph.tensor as T
     >>> T.signal.convolve2d(np.eye(3), [[1.0, 1.0]], "same", "wrap").eval()
-    array([[1., 0., 1.],
-           [1., 1., 0.],
-           [0., 1., 1.]])
+    array([[1., 1., 0.],
+           [0., 1., 1.],
+           [1., 0., 1.]])
     """
     x, w = _pair("convolve2d", in1, in2, mode)
     return _of_matrices("convolve2d", x, w, mode, boundary, fillvalue)

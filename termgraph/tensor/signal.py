@@ -18,14 +18,13 @@ from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.spectra import (
     coherence,
     csd,
-    detrend,
-    hilbert,
     istft,
     periodogram,
     spectrogram,
     stft,
     welch,
 )
+from termgraph.tensor.trends import detrend, hilbert
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from termgraph.tensor.creation import arange, ones
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.fft import fft, ifft, irfft, rfft
-from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
@@ -21,6 +19,7 @@ from termgraph.tensor.reductions import mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import expand_dims, moveaxis, reshape
+from termgraph.tensor.trends import detrend, signal_of
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.windows import unwrap
 from termgraph.tensor.wrap import as_tensor
@@ -105,17 +104,17 @@ class _Segments:
         raise ValueError(f"{name}: scaling must be density (psd of stft and istft) or spectrum, got {scaling!r}")
 
 
+def _rate(name: str, fs: Rate) -> Rate:
+    if isinstance(fs, (int, float)):
+        return fs
+    rate = as_tensor(fs)
+    if rate.ndim:
+        raise TypeError(f"{name}: fs, the rate of samples, must be a number, {rate} is {rate.type}")
+    return rate
+
+
 def _root(scale: Rate) -> Rate:
     return math.sqrt(scale) if isinstance(scale, (int, float)) else ew.sqrt(scale)
-
-
-def _signal(name: str, x: TensorLike, axis: int) -> tuple[TensorVariable, int]:
-    """Floats or complex numbers, with the time last."""
-    x = as_tensor(x)
-    if not x.ndim:
-        raise ValueError(f"{name} takes arrays of one dimension at least, {x} has none")
-    axis = normal_axis(axis, x.ndim)
-    return moveaxis(x if x.type.kind in "fc" else cast(x, "float64"), axis, -1), axis
 
 
 def _transformed(name: str, x: TensorVariable, cut: _Segments, trend: str | bool, onesided: bool) -> TensorVariable:
@@ -177,9 +176,10 @@ def stft(
     >>> import numpy as np, termgraph.tensor as T
     >>> f, t, z = T.signal.stft(np.ones(8), nperseg=4)
     >>> t.eval(), abs(z).eval()[0].round(6)
-    (array([0., 2., 4., 6., 8.]), array([0.5, 1. , 1. , 1. , 0.5]))
+    (array([0., 2., 4., 6., 8.]), array([0.75, 1.  , 1.  , 1.  , 0.25]))
     """
-    x, axis = _signal("stft", x, axis)
+    x, axis = signal_of("stft", x, axis)
+    fs = _rate("stft", fs)
     cut = _Segments("stft", None, window, nperseg, noverlap, nfft, 2)
     around = cut.n // 2 if boundary is not None else 0
     if boundary is not None:
@@ -218,7 +218,7 @@ def istft(
     >>> T.signal.istft(z, nperseg=4)[1].eval().round(9) + 0.0
     array([0., 1., 2., 3., 4., 5., 6., 7.])
     """
-    z = as_tensor(Zxx)
+    z, fs = as_tensor(Zxx), _rate("istft", fs)
     if z.ndim < 2 or z.type.kind not in "fc":
         raise TypeError(f"istft takes numbers of frequencies and times, in two dimensions at least; {z} is {z.type}")
     z = moveaxis(z, (freq_axis, time_axis), (-1, -2))
@@ -384,8 +384,9 @@ def _powers(
     noverlap: int | None, nfft: int | None, trend: str | bool, onesided: bool, scaling: str, axis: int, default: int,
 ) -> tuple:  # fmt: skip
     """(..., segments, frequencies) of products of two spectra; frequencies, the cut, and the signal's axis."""
-    x, place = _signal(name, x, axis)
-    other = None if y is None else _signal(name, y, axis)[0]
+    x, place = signal_of(name, x, axis)
+    fs = _rate(name, fs)
+    other = None if y is None else signal_of(name, y, axis)[0]
     if other is not None:
         common = promote(x.type.np_dtype, other.type.np_dtype).name
         x, other = cast(x, common), cast(other, common)
@@ -438,7 +439,8 @@ def spectrogram(
     """
     if mode not in MODES:
         raise ValueError(f"spectrogram: mode must be one of {', '.join(MODES)}, got {mode!r}")
-    x, place = _signal("spectrogram", x, axis)
+    x, place = signal_of("spectrogram", x, axis)
+    fs = _rate("spectrogram", fs)
     n = length(x, x.ndim - 1)
     if mode == "psd":
         found, freqs, cut, _ = _powers("spectrogram", x, None, fs, window, nperseg, noverlap, nfft, detrend,
@@ -454,55 +456,3 @@ def spectrogram(
         if mode == "phase":
             found = unwrap(found, axis=-2)
     return _frequencies(cut.points, fs, onesided), _times(n, cut, fs), _placed(found, place)
-
-
-# ---------------------------------------------------------------------- trends and envelopes
-@on_terms
-def detrend(data: TensorLike, axis: int = -1, type: str = "linear", bp: int | Sequence[int] = 0) -> TensorVariable:
-    """The signal less its mean ("constant"), or less the line that fits it best, between break points `bp`.
-
-    >>> import numpy as np, termgraph.tensor as T
-    >>> T.signal.detrend([1.0, 2.0, 4.0, 5.0]).eval().round(9)
-    array([ 0.1, -0.3,  0.3, -0.1])
-    """
-    if type not in ("linear", "constant", "l", "c"):
-        raise ValueError(f"detrend: type must be linear or constant, got {type!r}")
-    x, axis = _signal("detrend", data, axis)
-    if type[0] == "c":
-        return moveaxis(x - mean(x, axis=-1, keepdims=True), -1, axis)
-    n = length(x, x.ndim - 1)
-    ends = sorted({0, *np.atleast_1d(bp).tolist()})
-    if isinstance(n, int) and ends[-1] > n:
-        raise ValueError(f"detrend: break points must lie within the {n} elements, got {bp!r}")
-    parts = [x[..., start:stop] for start, stop in zip(ends, [*ends[1:], n]) if start != stop]
-    parts = [_less_a_line(p) for p in parts]
-    return moveaxis(concatenate(parts, axis=-1) if len(parts) > 1 else parts[0], -1, axis)
-
-
-def _less_a_line(x: TensorVariable) -> TensorVariable:
-    n = length(x, x.ndim - 1)
-    real = np.zeros(0, x.type.np_dtype).real.dtype.name
-    at = cast(arange(n), real) - (cast(as_tensor(n), real) - 1) / 2
-    centred = x - mean(x, axis=-1, keepdims=True)
-    size = ew.maximum(sum_over(ew.sqr(at)), np.finfo(real).tiny)  # one element has no slope
-    return centred - at * (sum_over(centred * at, axis=-1, keepdims=True) / size)
-
-
-@on_terms
-def hilbert(x: TensorLike, N: int | None = None, axis: int = -1) -> TensorVariable:
-    """The analytic signal: x and, as imaginary part, its Hilbert transform; of N points, if that is given.
-
-    >>> import numpy as np, termgraph.tensor as T
-    >>> T.signal.hilbert([0.0, 1.0, 0.0, -1.0]).eval().imag
-    array([-1.,  0.,  1.,  0.])
-    """
-    x, axis = _signal("hilbert", x, axis)
-    if x.type.kind == "c":
-        raise TypeError(f"hilbert takes real numbers, {x} is {x.type}")
-    n = length(x, x.ndim - 1) if N is None else N
-    place = arange(n)
-    real = x.type.dtype
-    double = ew.gt(place, 0) & ew.lt(2 * place, n)
-    single = ew.eq(place, 0) | ew.eq(2 * place, n)
-    factors = ew.switch(double, np.asarray(2, real), ew.switch(single, np.asarray(1, real), np.asarray(0, real)))
-    return moveaxis(ifft(fft(x, n) * factors), -1, axis)

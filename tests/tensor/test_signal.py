@@ -131,6 +131,7 @@ def test_what_is_refused():
         (lambda: S.stft(v, boundary="wrap"), "boundary must be one of zeros, even, odd, constant or None"),
         (lambda: S.spectrogram(v, mode="power"), "mode must be one of psd, complex, magnitude, angle, phase"),
         (lambda: S.periodogram(T.dvector("s")), "the length along axis -1 must be known, s is"),
+        (lambda: S.welch(v, [1.0], nperseg=4), "fs, the rate of samples, must be a number"),
         (lambda: S.detrend(v, type="cubic"), "type must be linear or constant"),
         (lambda: S.medfilt(v, 4), "kernel_size must be an odd number, or 1 of them, got 4"),
         (lambda: S.medfilt2d(v), "medfilt2d takes a matrix"),
