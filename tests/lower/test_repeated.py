@@ -121,3 +121,17 @@ def test_windows_that_are_added_up_again_are_stored(rng):
     a = rng.normal(size=(2, 3, 6, 7))
     counts = np.multiply.outer([1, 2, 2, 2, 2, 1], [1, 2, 2, 2, 2, 2, 1])
     np.testing.assert_allclose(f(a), a * counts)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_sums_of_rows_that_are_reshaped_are_made_once(rng, mode):
+    """Each element of the result finds its row by a division: the sum is the same in all steps of a row."""
+    v = T.tensor4("v", dtype="float64")
+    rows = T.reshape(v, (6, 4, 8))
+    scaled = T.reshape(rows / T.sqrt((rows**2).sum(2, keepdims=True)), v.shape) * 2
+    f = tg.function([v], scaled, mode=tg.get_mode(mode))
+    a = rng.normal(size=(2, 3, 4, 8))
+    np.testing.assert_allclose(f(a), 2 * a / np.sqrt((a**2).sum(3, keepdims=True)), rtol=1e-12)
+    g = tg.function([v], scaled, mode=tg.Mode(linker="c"))
+    assert stored(g) == 1
+    np.testing.assert_allclose(g(a), f(a), rtol=1e-12)

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import Poly, Var, product
+from termgraph.lower.lengths.index import Apply, Poly, Var, product, row_major
 from termgraph.lower.push.driver import Push
 from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
@@ -48,7 +48,7 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
         if source in cuts or source.op in (ARG, CONST):
             continue
         images.setdefault(source, set()).add(_image(t, index, cut_at))
-        if holes(s.free(t)):
+        if holes(s.free(t)) or stands_still(s, t, push.lengths[source], index):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
     _sums_compared(push, compared, cuts, new)
@@ -74,6 +74,20 @@ def holes(free: frozenset[Var]) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=1024)
 def _missing(levels: frozenset[int]) -> tuple[int, ...]:
     return tuple([k for k in range(max(levels, default=0)) if k not in levels])
+
+
+def stands_still(s: Scalars, t: AnyTerm, shape: Sequence[Poly], index: Sequence[Poly]) -> bool:
+    """Whether work is the same in several steps of its innermost loop: its place is found by dividing that."""
+    if t not in s.divides:
+        return False
+    place, innermost = row_major(shape, index), max(s.free(t), key=lambda v: v.level, default=None)
+    return innermost in place.fv and not _moves(place, innermost)
+
+
+def _moves(place: Poly, v: Var | None) -> bool:
+    """Whether a place changes in each step of a loop."""
+    inside = [a for a in place.atoms() if v in a.fv]
+    return any(not isinstance(a, Apply) or (a.fn != "floordiv" and any(_moves(p, v) for p in a.args)) for a in inside)
 
 
 def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, None]) -> None:

@@ -36,8 +36,7 @@ from termgraph.lower.push.driver import Asking, Index, Push, declares
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
-from termgraph.lower.storage import index_sets
-from termgraph.lower.storage.criterion import asks_equality, holes, is_long_in_every_row, is_work, unsettled
+from termgraph.lower.storage import criterion, index_sets
 from termgraph.lower.storage.joins import Parts, parts_of
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
@@ -131,7 +130,7 @@ class Storage:
         self.outputs, self.lengths, self.prefix, self.fuse = list(outputs), lengths, prefix, fuse
         self.given, self.strided, self.whole_vectors = leaves or {}, strided or {}, whole_vectors
         self.order = surely_needed(outputs, self.given)
-        self.reciprocal = reciprocal and not any(asks_equality(t) for t in self.order)
+        self.reciprocal = reciprocal and not any(criterion.asks_equality(t) for t in self.order)
         self.inputs = {t: self.leaf(t) for t in self.order if t.op is ARG or t in self.given}
         self.targets: dict[Any, Buf] = dict(targets or {})
         for k, t in enumerate(outputs):
@@ -240,7 +239,7 @@ class Storage:
         s = self.scalars
         if t in self.cuts or t.op in (ARG, CONST):
             return value
-        again = holes(s.free(value)) and (is_work(s, value) or self._is_row_of(value, asking))
+        again = criterion.holes(s.free(value)) and (criterion.is_work(s, value) or self._is_row_of(value, asking))
         if not again and not self.repeats.too_many(t, index, value):
             return value
         self.keep(t)
@@ -253,8 +252,8 @@ class Storage:
             if wanted is None or wanted[0].op.family.name in VIEWS:
                 continue
             around = _union(p.fv for p in wanted[1])
-            elementwise = wanted[0].op.kind == "elementwise" and not holes(around)
-            return elementwise and is_long_in_every_row(self.scalars, value, around)
+            elementwise = wanted[0].op.kind == "elementwise" and not criterion.holes(around)
+            return elementwise and criterion.is_long_in_every_row(self.scalars, value, around)
         return False
 
     def _work_off(self, last: int = FOLDS) -> None:
@@ -266,7 +265,7 @@ class Storage:
 
     def _unsettled(self) -> list[Any]:
         values = [x.value for x in self.stores if isinstance(x, Store)]
-        return unsettled(self.push, values, self.cuts, self.cut_at)
+        return criterion.unsettled(self.push, values, self.cuts, self.cut_at)
 
     # ------------------------------------------------------------------ writing down
     def _buf(self, t: Const | AnyTerm) -> Buf:
