@@ -32,7 +32,7 @@ def equal_factors(roots: Sequence[Any]) -> tuple[list[Any], int]:
 
 
 def _shared(roots: Sequence[Any], turned: bool) -> tuple[list[Any], int]:
-    found = list(_systems(children_first(roots)))
+    found = list(_systems(children_first(roots), turned))
     by_matrix = grouped((_matrix_of(t.args[0], turned)[0], t) for t in found)
     chosen: dict[Any, tuple[AnyTerm, str]] = {}
     for systems in by_matrix.values():
@@ -69,7 +69,7 @@ def _factored_before(t: AnyTerm, turned: bool) -> Sequence[Any] | None:
     for term in order:
         if any(a in changing for a in term.args):
             changing.add(term)
-    found = [s for s in _systems(order) if s in changing and s.args[0] not in changing]
+    found = [s for s in _systems(order, turned) if s in changing and s.args[0] not in changing]
     if not found:
         return None
     matrices = substitute([s.args[0] for s in found], view.consts)
@@ -80,10 +80,8 @@ def _factored_before(t: AnyTerm, turned: bool) -> Sequence[Any] | None:
         columns, pivots = _factors(a, s, view)
         for factor in (columns, pivots):
             leaves.setdefault(factor, view.leaf(factor.type))
-        solved[s] = _solved(s, leaves[columns], leaves[pivots], s.args[1], trans)
+        solved[s] = _solved(s, leaves[columns], leaves[pivots], s.args[1], trans, view)
     view.consts.update((leaf, factor) for factor, leaf in leaves.items())
-    for s, new in solved.items():
-        note_moved(new, view.source, s)
     view.replace(solved)
     return view.results()
 
@@ -109,11 +107,15 @@ def cholesky_factors(roots: Sequence[Any]) -> tuple[list[Any], int]:
 
 
 # ---------------------------------------------------------------------- pieces
-def _systems(terms: Iterable[Any]) -> Iterable[Any]:
-    """Those of single matrices: many short ones, in a batch, are solved side by side."""
+def _systems(terms: Iterable[Any], turned: bool) -> Iterable[Any]:
+    """Those of single matrices: many short ones, in a batch, are solved side by side.
+
+    Complex ones only where bits may change: with a hundred rows and more LAPACK's own gesv takes other ways.
+    """
     for t in terms:
         if t.op.family is solve and t.op.params["assume_a"] == "gen" and t.args[0].type.ndim == 2:
-            yield t
+            if turned or t.type.kind != "c":
+                yield t
 
 
 def _matrix_of(a: AnyTerm, turned: bool) -> tuple[AnyTerm, str]:
@@ -123,8 +125,7 @@ def _matrix_of(a: AnyTerm, turned: bool) -> tuple[AnyTerm, str]:
 
 def _factors(a: AnyTerm, system: AnyTerm, view: LoopView | None = None) -> tuple[AnyTerm, AnyTerm]:
     both = mk1(lu_columns, _as_solved(a, system))
-    if view is not None:
-        view.moved(both, system)
+    note_moved(both, None if view is None else view.source, system)
     return mk1(nth.bind(i=0), both), mk1(nth.bind(i=1), both)
 
 
@@ -134,7 +135,13 @@ def _as_solved(a: AnyTerm, system: AnyTerm) -> AnyTerm:
     return in_dtype(a, dtype)
 
 
-def _solved(system: AnyTerm, columns: AnyTerm, pivots: AnyTerm, b: AnyTerm, trans: str) -> AnyTerm:
+def _solved(
+    system: AnyTerm, columns: AnyTerm, pivots: AnyTerm, b: AnyTerm, trans: str, view: LoopView | None = None
+) -> AnyTerm:
     op = lu_solve.bind(trans=trans, on_error=system.op.params["on_error"])
     found = mk(op, (columns, pivots, _as_solved(b, system)))
+    if view is None:
+        note_moved(found, None, system)
+    else:
+        view.stand_ins[found] = system
     return in_dtype(found, system.type.dtype)

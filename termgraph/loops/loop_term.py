@@ -7,7 +7,7 @@ from typing import Any
 
 from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import nth
-from termgraph.terms.ops.loop import Parts, loop, make_loop, projections
+from termgraph.terms.ops.loop import Parts, loop, make_loop, note_stand_ins, projections
 from termgraph.terms.term import AnyTerm, Arg, mk
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
@@ -32,6 +32,7 @@ class LoopView:
         self.xs: dict[Any, Any] = dict(zip(leaves[s:], parts.xs))
         self.ys: list[Any] = body[op.n_carry : op.n_carry + op.n_ys]
         self.stop = body[-1] if op.params["until"] else None
+        self.stand_ins: dict[Any, Any] = {}  # terms of the new body, and those of the old one whose lines they have
         self._next = offset + len(leaves)
 
     @property
@@ -69,6 +70,11 @@ class LoopView:
         consts = [(leaf, v) for leaf, v in self.consts.items() if leaf in used]
         xs = [(leaf, v) for leaf, v in self.xs.items() if leaf in used]
         made = make_loop(self.n, consts, [tuple(c) for c in self.carries], xs, self.ys, self.stop, self.source)
+        if self.stand_ins:
+            leaves = [*[leaf for leaf, _ in consts], *[c[0] for c in self.carries], *[leaf for leaf, _ in xs]]
+            renumbered = dict(zip(leaves, made.op.leaves, strict=True))
+            new = substitute(list(self.stand_ins), renumbered)
+            note_stand_ins(made.op, self.source, dict(zip(new, self.stand_ins.values(), strict=True)))
         return self.moved(made, self.term)
 
     def results(self) -> list[Any]:

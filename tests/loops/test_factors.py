@@ -6,6 +6,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.traverse import children_first
 
@@ -55,11 +56,36 @@ def test_a_matrix_that_no_step_changes(linker, dtype, columns):
 def test_singular_matrices_are_told_or_give_nan(linker):
     A, b, n = T.matrix("A"), T.vector("b"), T.lscalar("n")
     f = tg.function([A, b, n], steps(A, b, n), mode=tg.Mode(linker))
-    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"(?s)test_factors\.py.*Singular matrix"):  # the line of the step
         f(np.ones((3, 3)), np.ones(3), 2)
     assert len(f(np.ones((3, 3)), np.ones(3), 0)) == 0
     g = tg.function([A, b, n], steps(A, b, n, lambda A, x: T.linalg.solve(A, x, on_error="nan")), mode=tg.Mode(linker))
     assert np.isnan(g(np.ones((3, 3)), np.ones(3), 2)).all()
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_lengths_that_do_not_fit(linker):
+    A, x, y = T.matrix("A"), T.vector("x"), T.vector("y")
+    f = tg.function([A, x, y], [T.linalg.solve(A, x), T.linalg.solve(A, y)], mode=tg.Mode(linker))
+    assert count(f, "lu_columns") == 1
+    for shape, n in [((3, 3), 5), ((3, 3), 2), ((5, 3), 5), ((3, 5), 3), ((300, 20), 300), ((3, 3), 0), ((0, 0), 3)]:
+        with pytest.raises(ShapeError, match=r"(?s)test_factors\.py.*failed"):
+            f(np.ones(shape) + np.eye(*shape), np.ones(n), np.ones(n))
+    g = tg.function([A, x, y], steps(A, x, 3), mode=tg.Mode(linker), on_unused_input="ignore")
+    for shape, n in [((3, 3), 5), ((5, 3), 5)]:
+        with pytest.raises(ShapeError):
+            g(np.ones(shape) + np.eye(*shape), np.ones(n), np.ones(n))
+
+
+@pytest.mark.parametrize("n", [3, 150])
+def test_strict_mode_keeps_all_bits(n):
+    for dtype in DTYPES:
+        A, x, y = T.matrix("A", dtype=dtype), T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+        f = tg.function([A, x, y], [T.linalg.solve(A, x), T.linalg.solve(A, y)], mode=tg.Mode("py", strict=True))
+        assert count(f, "lu_columns") == (0 if dtype[0] == "c" else 1)  # gesv takes other ways for these
+        a, v, w = matrix(n, dtype), matrix(n, dtype)[0], matrix(n, dtype)[1]
+        for got, right in zip(f(a, v, w), (v, w)):
+            np.testing.assert_array_equal(got, np.linalg.solve(a, right))
 
 
 @pytest.mark.parametrize("linker", LINKERS)

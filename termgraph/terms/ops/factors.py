@@ -74,8 +74,14 @@ def _doubled(name: str, *types: TensorType) -> str:
     return dtype
 
 
+def _columns(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    if a.shape[-2] != a.shape[-1]:
+        raise ShapeError(f"the matrix has {a.shape[-2]} rows and {a.shape[-1]} columns, but must be square")
+    return _each(lapack.factor, _as_lapack(a))
+
+
 lu_columns = _linalg(
-    "lu_columns", _infer_columns, lambda a: _each(lapack.factor, _as_lapack(a)), nout=2,
+    "lu_columns", _infer_columns, _columns, nout=2,
     doc="L and U of a matrix as LAPACK leaves them, column after column, and its pivots: what `lu_solve` reads.",
 )  # fmt: skip
 
@@ -90,7 +96,9 @@ def _infer_lu_solve(columns: Type, pivots: Type, b: Type, **_: object) -> Tensor
 
 def _lu_solve(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, *, trans: str, on_error: str) -> np.ndarray:
     columns, b = _as_lapack(columns), _as_lapack(b)
-    dtype = promote(columns, b)
+    dtype, n = promote(columns, b), columns.shape[-1]
+    if columns.shape[-2:] != (n, n) or pivots.shape[-1:] != (n,) or b.shape[-2] != n:
+        raise ShapeError(f"the matrix has {columns.shape[-2]} rows, the right side has {b.shape[-2]}")
 
     def one(columns: np.ndarray, swaps: np.ndarray, b: np.ndarray) -> tuple[Any, ...]:
         if (np.diagonal(columns) == 0).any() and b.size:

@@ -413,6 +413,19 @@ def inherit_places(op: Op, source: Op, renamed: Mapping[Any, Any]) -> None:
     _places[op] = _Noted(renamed_places, written)
 
 
+def note_stand_ins(op: Op, source: Op, stand_ins: Mapping[Any, Any]) -> None:
+    """Let terms that came into the body of `op` have the lines of those in the body of `source` that they stand for."""
+    if op not in _places:
+        return
+    find, written = _places[op]
+
+    def with_stand_ins() -> Places:
+        lines = places_of(source)
+        return {**find(), **{new: lines[old] for new, old in stand_ins.items() if old in lines}}
+
+    _places[op] = _Noted(with_stand_ins, written)
+
+
 def _made_of(terms: Iterable[Any], leaves: Mapping[Any, Any]) -> list[Any]:
     """The terms that need no other leaves: the numbers of others mean something else in the new body."""
     terms, foreign = list(terms), set()
