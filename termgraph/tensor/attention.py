@@ -10,18 +10,20 @@ from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.layers import linear
-from termgraph.tensor.lengths import length, same
+from termgraph.tensor.lengths import length, length_operands, same
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import Length, TensorLike
-from termgraph.tensor.losses import scaled_dot_product_attention
+from termgraph.tensor.losses import scaled_scores
 from termgraph.tensor.noise import dropout
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import mean, softmax
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, reshape, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import finfo
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
+from termgraph.terms.ops.shaping import specify_shape
 
 MHA = "multi_head_attention_forward"
 
@@ -57,7 +59,8 @@ def multi_head_attention_forward(
 
     `in_proj_weight` has the rows of queries, keys and values one below the other, or `use_separate_proj_weight` asks
     for three matrices. True in a mask means that a key is not seen; masks of numbers are added to the scores.
-    `is_causal` lets each place see those up to itself. Dropout in training draws from the random stream `rng`.
+    `is_causal` lets each place see those up to itself. Dropout in training draws from the random stream `rng`. A place
+    that sees nothing is NaN (in PyTorch it is `out_proj_bias` with `need_weights=False`).
 
     >>> import numpy as np, termgraph.tensor as T
     >>> x, eye = np.ones((3, 1, 2)), np.eye(2)
@@ -127,7 +130,9 @@ def _with_more_keys(
     if (bias_k is None) != (bias_v is None):
         raise ValueError(f"{MHA}: give both bias_k and bias_v, or none of them")
     shape = (1, length(k, 1), length(k, 2))
-    added = [] if bias_k is None else [(broadcast_to(as_tensor(b), shape) for b in (bias_k, bias_v))]
+    added: list = []
+    if bias_k is not None:
+        added.append([broadcast_to(reshape(b, (1, 1, length(x, 2))), shape) for b, x in ((bias_k, k), (bias_v, v))])
     if zero:
         added.append(zeros(shape, x.type.dtype) for x in (k, v))
     for more_k, more_v in added:
@@ -177,7 +182,8 @@ def dot_product_attention(
 
     `bias` is added to the scores (batch, heads, queries, keys); `mask` says which keys are seen. Keys may have fewer
     heads than queries, a divisor of these. The lengths say how many places of each row of the batch count (a query
-    beyond them gives 0), `local_window_size` how far before and behind itself a query sees.
+    beyond them gives 0), `local_window_size` how far before and behind itself a query sees. A query that sees nothing
+    gives the average of all values.
 
     >>> import numpy as np, termgraph.tensor as T
     >>> x = np.arange(3.0).reshape(1, 3, 1, 1)
@@ -192,9 +198,10 @@ def dot_product_attention(
     q, k, v = (x if batched else expand_dims(x, 0) for x in (q, k, v))
     many, places, heads, groups = length(q, 1), length(k, 1), length(q, 2), length(k, 2)
     if not same(heads, groups):
-        if not isinstance(heads, int) or not isinstance(groups, int) or not groups or heads % groups:
+        if isinstance(heads, int) and isinstance(groups, int) and (not groups or heads % groups):
             raise ShapeError(f"{who}: {groups} heads of keys for {heads} of queries, which is no multiple of them")
-        k, v = (_repeated(x, heads // groups) for x in (k, v))
+        times = heads // (groups if isinstance(groups, int) else ew.maximum(groups, 1))
+        k, v = (_of_heads(who, _repeated(x, times), heads) for x in (k, v))
     seen = None if mask is None else _four(who, "mask", mask)
     if seen is not None and seen.type.dtype != "bool":
         raise TypeError(f"{who}: mask must be truth values, got {mask} of type {seen.type}; numbers are a bias")
@@ -212,10 +219,12 @@ def dot_product_attention(
     for rule in rules:
         seen = rule if seen is None else seen & rule
     q, k, v = (swapaxes(x, 1, 2) for x in (q, k, v))
-    added = None if bias is None else cast(_four(who, "bias", bias), q.type.dtype)
-    if seen is not None and added is not None:
-        seen = ew.switch(seen, added, -math.inf)
-    found = swapaxes(scaled_dot_product_attention(q, k, v, added if seen is None else seen, scale=scale), 1, 2)
+    scores = scaled_scores(q, k, scale)
+    if bias is not None:
+        scores = scores + cast(_four(who, "bias", bias), q.type.dtype)
+    if seen is not None:  # finite, so that a query that sees nothing is an average, which has a gradient
+        scores = ew.switch(seen, scores, float(finfo(scores.type.np_dtype).min))
+    found = swapaxes(matmul(softmax(scores, axis=-1), v), 1, 2)
     if query_seq_lengths is not None:
         counts = ew.lt(arange(many), expand_dims(as_tensor(query_seq_lengths), 1))
         found = ew.switch(dimshuffle(counts, 0, 1, "x", "x"), found, zeros((), found.type.dtype))
@@ -227,6 +236,13 @@ def _repeated(x: TensorVariable, times: int) -> TensorVariable:
     shape = [length(x, d) for d in range(4)]
     more = broadcast_to(expand_dims(x, 3), (*shape[:3], times, shape[3]))
     return reshape(more, (*shape[:2], shape[2] * times, shape[3]))
+
+
+def _of_heads(who: str, x: TensorVariable, heads: Length) -> TensorVariable:
+    """Keys or values with as many heads as there are queries, which is seen when the function is called."""
+    told = f"{who}: the number of heads of queries is no multiple of that of keys and values"
+    known = tuple([d == 2 for d in range(4)])
+    return specify_shape(x, *length_operands([heads]), known=known, told=told)
 
 
 def _four(who: str, what: str, value: TensorLike) -> TensorVariable:

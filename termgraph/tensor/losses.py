@@ -364,10 +364,7 @@ def scaled_dot_product_attention(
     array([[4.]])
     """
     query, key, value = as_tensor(query), as_tensor(key), as_tensor(value)
-    if scale is None:
-        width = length(query, query.ndim - 1)
-        scale = 1 / math.sqrt(width) if isinstance(width, int) else 1 / ew.sqrt(cast(width, query.type.dtype))
-    scores = ew.mul(matmul(query, swapaxes(key, -1, -2)), scale)
+    scores = scaled_scores(query, key, scale)
     masks = []
     if is_causal:
         masks.append(tri(length(query, query.ndim - 2), length(key, key.ndim - 2), dtype="bool"))
@@ -376,3 +373,11 @@ def scaled_dot_product_attention(
     for mask in masks:
         scores = ew.switch(mask, scores, -math.inf) if mask.type.dtype == "bool" else scores + mask
     return matmul(softmax(scores, axis=-1), value)
+
+
+def scaled_scores(query: TensorVariable, key: TensorVariable, scale: TensorLike | None) -> TensorVariable:
+    """query @ key.T * scale, the scores of attention."""
+    if scale is None:
+        width = length(query, query.ndim - 1)
+        scale = 1 / math.sqrt(width) if isinstance(width, int) else 1 / ew.sqrt(cast(width, query.type.dtype))
+    return ew.mul(matmul(query, swapaxes(key, -1, -2)), scale)

@@ -110,3 +110,52 @@ def test_what_is_refused():
     ):  # fmt: skip
         with pytest.raises((ValueError, TypeError), match=text):
             make()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("linker", ["FAST_RUN", "py"])
+def test_queries_that_see_nothing(dtype, linker):
+    x, n = T.tensor("x", dtype=dtype, shape=(2, 3, 1, 2)), T.lvector("n")
+    values = np.arange(12).reshape(2, 3, 1, 2).astype(dtype) / 4
+    mask = np.ones((1, 1, 3, 3), bool)
+    mask[..., 0, 0] = mask[..., 2, :] = False
+    mode = linker if linker == "FAST_RUN" else tg.Mode(linker=linker)
+    for how, hidden in (
+        ({"key_value_seq_lengths": n}, [(1, 0), (1, 1), (1, 2)]), ({"is_causal": True, "mask": mask}, [(0, 0), (1, 2)]),
+        ({"local_window_size": 0, "mask": mask, "bias": np.ones((3, 3), dtype)}, [(0, 0), (0, 2), (1, 0)]),
+    ):  # fmt: skip
+        out = nnet.dot_product_attention(x, x, x, **how)
+        f = tg.function([x, n], [out, tg.grad(T.sqr(out).sum(), x)], mode=mode, on_unused_input="ignore")
+        got, slope = f(values, [3, 0])
+        assert np.isfinite(slope).all()
+        for b, i in hidden:
+            np.testing.assert_allclose(got[b, i, 0], values[b, :, 0].mean(0), rtol=1e-2 if dtype == "float16" else 1e-6)
+    out = nnet.dot_product_attention(x, x, x, query_seq_lengths=n, key_value_seq_lengths=n)
+    got, slope = tg.function([x, n], [out, tg.grad(T.sqr(out).sum(), x)], mode=mode)(values, [3, 0])
+    assert np.isfinite(got).all() and not got[1].any() and np.isfinite(slope).all() and not slope[1].any()
+
+
+def test_unknown_numbers_of_heads(rng):
+    q, k = T.dtensor4("q"), T.dtensor4("k")
+    out = nnet.dot_product_attention(q, k, k)
+    f = tg.function([q, k], [out, tg.grad(T.sqr(out).sum(), k)])
+    for heads, groups in (2, 2), (4, 2), (3, 1):
+        a, b = rng.normal(size=(2, 3, heads, 5)), rng.normal(size=(2, 4, groups, 5))
+        known = T.constant(b)
+        want = nnet.dot_product_attention(a, known, known)
+        for x, y in zip(f(a, b), (want.eval(), tg.grad(T.sqr(want).sum(), known).eval()), strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-12)
+    for heads, groups in (3, 2), (2, 4), (2, 0):
+        with pytest.raises(ValueError, match="heads of queries is no multiple of that of keys"):
+            f(np.ones((2, 3, heads, 5)), np.ones((2, 4, groups, 5)))
+
+
+def test_more_keys_of_unknown_lengths(rng):
+    x, w = rng.normal(size=(3, 2, 4)), rng.normal(size=(12, 4))
+    bias_k, bias_v = T.dtensor3("k"), T.dtensor3("v")
+    ones = np.ones((1, 1, 4))
+
+    def layer(k, v):
+        return nnet.multi_head_attention_forward(x, x, x, 4, 2, w, None, k, v, False, 0.0, np.eye(4), None)[0]
+
+    np.testing.assert_array_equal(layer(bias_k, bias_v).eval({bias_k: ones, bias_v: -ones}), layer(ones, -ones).eval())
