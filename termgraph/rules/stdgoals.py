@@ -30,7 +30,7 @@ def literals(xs: tuple[Any, ...]) -> bool:
 @goal("iio")
 def evaluate(f: Any, xs: tuple[Any, ...]) -> Any:
     """The value of `f(*xs)` on constants; no answer where evaluation fails or the result is large."""
-    if f.nout != 1 or f.kind in ("random", "check", "tuple") or not getattr(f, "foldable", True):
+    if f.nout != 1 or f.kind in ("random", "effect", "tuple") or not getattr(f, "foldable", True):
         return None
     values = [x.value for x in xs]
     plain = f.kind == "elementwise" and all(v.dtype.kind != "c" for v in values)  # never warns

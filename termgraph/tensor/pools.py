@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.creation import arange, zeros
 from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.elemwise import cast
@@ -23,12 +24,14 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import lowest
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.pooling import pool as pool_op
+from termgraph.terms.ops.shapes import at_axis
 
 MAXIMA = """The maximum of each window over the last {axes}.
 
     Windows lie `stride` apart (side by side by default), their elements `dilation`; `padding` elements around count for
     nothing. With `ceil_mode` the last window may reach beyond the end. With `return_indices` it also gives where in its
-    image each maximum is, counted row by row, for `max_unpool{n}d`.
+    image each maximum is, counted row by row, for `max_unpool{n}d`. Of several elements that are the largest of a
+    window each has the gradient, as in Theano; PyTorch gives it to the first.
     """
 AVERAGES = """The average of each window over the last {axes}.
 
@@ -115,17 +118,31 @@ def _pooled(x: TensorVariable, w: Windows, kind: str) -> TensorVariable:
     """The maximum or the sum of each window, without those elements around that do not fit in one op's words."""
     n = len(w.sizes)
     if any(a > 1 for a in w.apart):
-        taps = _taps(x, w)
-        found = taps[0]
-        for tap in taps[1:]:
-            found = ew.maximum(found, tap)
-        return found
+        for d in range(n):
+            x = _along(x, w, d)
+        return x
     how = {"kind": kind, "size": w.sizes, "stride": w.steps}
     if not w.ceil:
         return pool_op(x, pad=w.zeros, ignore_border=True, **how)
     around = _around(x, w, 0 if kind == "sum" else lowest(x.type.np_dtype)) if any(w.zeros) else x
     found = pool_op(around, pad=(0,) * n, ignore_border=False, **how)
     return found[(..., *[slice(None, w.places(d, length(x, d - n))) for d in range(n)])]
+
+
+def _along(x: TensorVariable, w: Windows, d: int) -> TensorVariable:
+    """The maxima of windows along one axis: in rows as long as their elements are apart, these lie in a column."""
+    axis = x.ndim - len(w.sizes) + d
+    n, p, apart, step = length(x, axis), w.zeros[d], w.apart[d], w.steps[d]
+    count, more = w.places(d, n), w.reach(d) + step if w.ceil else 0
+    count = count if isinstance(count, int) else ew.maximum(count, 0)
+    more = more + -(n + 2 * p + more) % apart  # to rows that are whole
+    widths = [(p, p + more) if e == axis else (0, 0) for e in range(x.ndim)]
+    around = pad(x, widths, constant_values=lowest(x.type.np_dtype))
+    front, inner = lengths(x)[:axis], lengths(x)[axis + 1 :]
+    rows = reshape(around, (*front, (n + 2 * p + more) // apart, product([apart, *inner])))
+    found = pool_op(rows, kind="max", size=(w.sizes[d], 1), stride=(1, 1), pad=(0, 0), ignore_border=True)
+    found = reshape(found, (*front, length(found, axis) * apart, *inner))
+    return found[at_axis(axis, slice(None, count * step, step))]
 
 
 def _around(x: TensorVariable, w: Windows, value: Any) -> TensorVariable:
@@ -285,6 +302,7 @@ def _max_unpool(spatial: int) -> Callable:
                 raise ValueError(f"{name}: output_size must be {spatial} lengths, got {output_size!r}")
         planes, many, few = product(front), product(wanted), product(inner)
         image = expand_dims(arange(planes), 1)
+        places = CheckAndRaise(IndexError, f"{name}: indices must not be negative")(places, ew.ge(places, 0))
         chosen = zeros((planes, many), dtype=x.type.dtype)[image, reshape(places, (planes, few))]
         return reshape(set_subtensor(chosen, reshape(x, (planes, few))), (*front, *wanted))
 

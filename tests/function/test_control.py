@@ -1,5 +1,7 @@
 """Lazy choice, checks, printing, folded graphs (FEATURES 52, 58, 80)."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -187,3 +189,15 @@ def test_a_message_among_the_conditions_is_told_where_messages_go():
     x = T.dvector("x")
     with pytest.raises(TypeError, match=r"T\.Assert\('must be positive'\)\(x, condition\)"):
         T.assert_op(x, T.all(x > 0), "must be positive")
+
+
+def test_effects_on_constants_are_not_folded(capsys):
+    f = tg.function([], T.Print("x")(T.constant(1.0)))
+    assert "x" not in capsys.readouterr().out
+    f(), f()
+    assert capsys.readouterr().out.count("x") == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g = tg.function([], T.CheckAndRaise(IndexError, "too far")(T.constant(1.0), T.constant(False)))
+    with pytest.raises(IndexError, match="too far"):
+        g()

@@ -38,6 +38,35 @@ def test_there_and_back():
     assert got[0, 0].tolist() == [[0] * 5, [0, 6, 0, 8, 0], [0] * 5] and slope[0, 0, 1].tolist() == [0, 12, 0, 16, 0]
     with pytest.raises(IndexError):
         nnet.max_unpool1d(x[0, 0], [[2]], 2).eval({x: [[[[1]]]]})
+    for mode in MODES:
+        with pytest.raises(IndexError, match="max_unpool1d: indices must not be negative"):
+            tg.function([x], nnet.max_unpool1d(x[0, 0], [[-1]], 2), mode=mode)([[[[1]]]])
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("apart", [1, 2, 3])
+@pytest.mark.parametrize("known", [True, False])
+def test_each_of_several_maxima_has_the_gradient(mode, apart, known):
+    x = T.tensor("x", dtype="float64", shape=(1, 1, 4 * apart, 4) if known else (None,) * 4)
+    out = nnet.max_pool2d(x, (2, 1), 1, dilation=(apart, 1))
+    rows = np.repeat(np.ones((4, 4)), apart, axis=0)[None, None]
+    slope = tg.function([x], tg.grad(out.sum(), x), mode=mode)(rows)
+    np.testing.assert_array_equal(slope[0, 0], np.repeat([[1.0], [2], [2], [1]] * np.ones(4), apart, axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_elements_that_are_apart(rng, dtype):
+    values = rng.integers(-100, 100, size=(2, 1, 9, 8)).astype(dtype)
+    x = T.tensor4("x", dtype=dtype)
+    for how in ((2, 1, 0, 2), (2, 2, 1, 3), (3, 3, 1, (1, 2)), (2, 3, 1, (3, 2), True)):
+        out, places = nnet.max_pool2d(x, *how, return_indices=True)
+        got, where = tg.function([x], [out, places])(values)
+        flat = np.take_along_axis(values.reshape(2, 1, -1), where.reshape(2, 1, -1), 2)
+        np.testing.assert_array_equal(got, flat.reshape(got.shape))
+        if dtype == "float32":
+            there = rng.permutation(np.arange(72.0)).reshape(1, 1, 9, 8)
+            tg.verify_grad(lambda v, how=how: nnet.max_pool2d(v, *how), [there], rng=rng)
+    assert nnet.max_pool2d(x, 2, dilation=2).eval({x: values[:0]}).shape == (0, 1, 4, 3)
 
 
 def test_no_elements():
