@@ -10,7 +10,7 @@ from termgraph.tensor.distributions import Distributions
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.layers import linear
-from termgraph.tensor.lengths import length, length_operands, same
+from termgraph.tensor.lengths import length, of_length, same
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import Length, TensorLike
 from termgraph.tensor.losses import scaled_scores
@@ -23,7 +23,6 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.shaping import specify_shape
 
 MHA = "multi_head_attention_forward"
 
@@ -240,9 +239,7 @@ def _repeated(x: TensorVariable, times: int) -> TensorVariable:
 
 def _of_heads(who: str, x: TensorVariable, heads: Length) -> TensorVariable:
     """Keys or values with as many heads as there are queries, which is seen when the function is called."""
-    told = f"{who}: the number of heads of queries is no multiple of that of keys and values"
-    known = tuple([d == 2 for d in range(4)])
-    return specify_shape(x, *length_operands([heads]), known=known, told=told)
+    return of_length(x, 2, heads, f"{who}: the number of heads of queries is no multiple of that of keys and values")
 
 
 def _four(who: str, what: str, value: TensorLike) -> TensorVariable:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.tensor.elemwise import cast
-from termgraph.tensor.lengths import as_lengths, length, length_operands
+from termgraph.tensor.lengths import as_lengths, at_least, length, length_operands
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import BorderMode, ShapeLike, TensorLike
 from termgraph.tensor.shaping import dimshuffle, specify_shape
@@ -14,7 +14,6 @@ from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops import shaping as shape_ops
 from termgraph.terms.ops.conv_prices import fits_winograd, prices
 from termgraph.terms.ops.convolution import BORDERS, FORWARD
 from termgraph.terms.ops.convolution import conv as conv_op
@@ -400,11 +399,7 @@ def _overlap(x: TensorVariable, w: TensorVariable, mode: str, middle: Any) -> Te
 
 def _not_empty(who: str, which: str, x: TensorVariable) -> TensorVariable:
     """The vector, with a promise that it has elements."""
-    n = length(x, 0)
-    if isinstance(n, int):
-        return x
-    told = f"{who}: the {which} vector has no elements"
-    return shape_ops.specify_shape(x, ew.maximum(n, 1), known=(True,), told=told)
+    return at_least(x, 0, 1, f"{who}: the {which} vector has no elements")
 
 
 __all__ = ["convolve", "correlate"]  # of T itself; T.nnet has the others

@@ -11,7 +11,7 @@ from termgraph.tensor.convolution import parameters
 from termgraph.tensor.creation import zeros
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate, flip
-from termgraph.tensor.lengths import length, lengths, product
+from termgraph.tensor.lengths import at_least, length, lengths, of_length, product
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.padding import pad
@@ -63,6 +63,7 @@ def lfilter(
         start = as_tensor(zi)
         if start.ndim != x.ndim or start.type.shape[axis] not in (None, order):
             raise ValueError(f"lfilter: zi must be x's shape with {order} elements along axis {axis}, is {start.type}")
+        start = of_length(start, axis, order, f"lfilter: zi must have {order} elements along axis {axis}")
         start = moveaxis(cast(start, dtype.name), axis, 0)
         held = [start[k] for k in range(order)]
     found, held = _recursive([(b, a)], [held], rows)
@@ -101,6 +102,8 @@ def sosfilt(
             raise ValueError(
                 f"sosfilt: zi must be ({len(sections)}, and x's shape with 2 along axis {axis}), is {start.type}"
             )
+        start = of_length(start, 0, len(sections), f"sosfilt: zi must have {len(sections)} sections along axis 0")
+        start = of_length(start, axis + 1, 2, f"sosfilt: zi must have 2 elements along axis {axis + 1}")
         start = moveaxis(cast(start, dtype), axis + 1, 1)
         held = [[start[s, k] for k in range(2)] for s in range(len(sections))]
     found, held = _recursive(sections, held, rows)
@@ -186,6 +189,7 @@ def _both_ways(
     n = x.type.shape[axis]
     if n is not None and n <= padlen:
         raise ShapeError(f"{name}: x has {n} elements along axis {axis}, its extensions need more than padlen={padlen}")
+    x = at_least(x, axis, padlen + 1, f"{name}: x must have more than padlen={padlen} elements along axis {axis}")
     if padlen:
         how, kind = EXTENSIONS[padtype]  # type: ignore[index]
         widths = [(padlen, padlen) if d == axis else (0, 0) for d in range(x.ndim)]

@@ -29,6 +29,21 @@ def length(x: Any, axis: int) -> Any:
     return ops.shape_i(x, axis=axis % x.type.ndim) if n is None else n
 
 
+def of_length(x: Any, axis: int, n: Any, told: str) -> Any:
+    """x, that is n long along an axis; where that is seen when the function is called, `told` says what is wrong."""
+    axis %= x.type.ndim
+    if same(length(x, axis), n):
+        return x
+    known = tuple([d == axis for d in range(x.type.ndim)])
+    return ops.specify_shape(x, *length_operands([n]), known=known, told=told)
+
+
+def at_least(x: Any, axis: int, n: int, told: str) -> Any:
+    """x, whose length along an axis is n or more if its type does not know it, else there is an error as `told`."""
+    found = length(x, axis)
+    return x if isinstance(found, int) else of_length(x, axis, ew.maximum(found, n), told)
+
+
 def lengths(x: Any) -> list:
     """The length of every dimension."""
     return [length(x, d) for d in range(x.type.ndim)]

@@ -10,7 +10,7 @@ import numpy as np
 from termgraph.tensor.creation import arange, ones
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.fft import fft, ifft, irfft, rfft
-from termgraph.tensor.lengths import length, lengths
+from termgraph.tensor.lengths import at_least, length, lengths, of_length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.padding import pad
@@ -19,6 +19,7 @@ from termgraph.tensor.reductions import mean
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import expand_dims, moveaxis, reshape
+from termgraph.tensor.trace import warn
 from termgraph.tensor.trends import detrend, signal_of
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.windows import unwrap
@@ -87,7 +88,10 @@ class _Segments:
         if nperseg < 1:
             raise ValueError(f"{name}: nperseg must be positive, got {nperseg}")
         if isinstance(n, int) and n < nperseg:
-            raise ShapeError(f"{name}: nperseg={nperseg} is more than the {n} elements along the axis")
+            if not n or not isinstance(window, (str, tuple)):
+                raise ShapeError(f"{name}: nperseg={nperseg} is more than the {n} elements along the axis")
+            warn(f"{name}: nperseg={nperseg} is more than the {n} elements along the axis; it is taken as {n}")
+            nperseg = n
         self.n, self.points = int(nperseg), int(nperseg if nfft is None else nfft)
         self.step = self.n - int(self.n // default if noverlap is None else noverlap)
         if self.points < self.n:
@@ -95,6 +99,11 @@ class _Segments:
         if self.step < 1:
             raise ValueError(f"{name}: noverlap={noverlap} must be less than nperseg={nperseg}")
         self.weights = _window(name, window, self.n)
+
+    def fits(self, x: TensorVariable, name: str) -> TensorVariable:
+        """The signal, with the time last, which has as many elements as a window at least."""
+        told = f"{name}: the signal has less than nperseg={self.n} elements; give fewer, or a signal of known length"
+        return at_least(x, -1, self.n, told)
 
     def scale(self, scaling: str, fs: Rate, name: str) -> Any:
         if scaling == "spectrum":
@@ -180,7 +189,8 @@ def stft(
     """
     x, axis = signal_of("stft", x, axis)
     fs = _rate("stft", fs)
-    cut = _Segments("stft", None, window, nperseg, noverlap, nfft, 2)
+    cut = _Segments("stft", x.type.shape[-1], window, nperseg, noverlap, nfft, 2)
+    x = cut.fits(x, "stft")
     around = cut.n // 2 if boundary is not None else 0
     if boundary is not None:
         if boundary not in BOUNDARIES:
@@ -393,7 +403,13 @@ def _powers(
         counts = x.type.shape[-1], other.type.shape[-1]
         if None not in counts and counts[0] != counts[1]:
             raise ShapeError(f"{name}: the signals have {counts[0]} and {counts[1]} elements along axis {axis}")
+        told = f"{name}: the signals must have as many elements along axis {axis}"
+        if counts[0] is None:
+            x = of_length(x, -1, length(other, -1), told)
+        else:
+            other = of_length(other, -1, counts[0], told)
     cut = _Segments(name, x.type.shape[-1], window, nperseg, noverlap, nfft, default)
+    x = cut.fits(x, name)
     onesided = onesided and x.type.kind == "f"
     one = _transformed(name, x, cut, trend, onesided)
     if other is None:
@@ -447,6 +463,7 @@ def spectrogram(
                                        return_onesided, scaling, -1, 8)  # fmt: skip
         return freqs, _times(n, cut, fs), _placed(found, place)
     cut = _Segments("spectrogram", x.type.shape[-1], window, nperseg, noverlap, nfft, 8)
+    x = cut.fits(x, "spectrogram")
     onesided = return_onesided and x.type.kind == "f"
     found = _transformed("spectrogram", x, cut, detrend, onesided) * _root(cut.scale(scaling, fs, "spectrogram"))
     if mode == "magnitude":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from types import CodeType
 from typing import Any
 
@@ -48,6 +49,14 @@ def user_site(depth: int = 1) -> tuple:
         return _sites.get(key) or _sites.setdefault(key, (code, frame.f_lasti))
     key = (id(code), frame.f_lasti, id(back.f_code), back.f_lasti)
     return _sites.get(key) or _sites.setdefault(key, (code, frame.f_lasti, back.f_code, back.f_lasti))
+
+
+def warn(text: str) -> None:
+    """A warning at the user's line, however many of our frames lie between."""
+    depth, frame = 2, _getframe(1)
+    while frame.f_back is not None and _is_internal(frame.f_code):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, stacklevel=depth)
 
 
 def _line_of(code: CodeType, lasti: int) -> int:

@@ -10,7 +10,7 @@ from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.fft import fft, ifft
 from termgraph.tensor.joining import concatenate
-from termgraph.tensor.lengths import length
+from termgraph.tensor.lengths import at_least, length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import mean
@@ -48,6 +48,7 @@ def detrend(data: TensorLike, axis: int = -1, type: str = "linear", bp: int | Se
     ends = sorted({0, *np.atleast_1d(bp).tolist()})
     if isinstance(n, int) and ends[-1] > n:
         raise ValueError(f"detrend: break points must lie within the {n} elements, got {bp!r}")
+    x = at_least(x, -1, int(ends[-1]), f"detrend: break points must lie within the elements, got {bp!r}")
     parts = [x[..., start:stop] for start, stop in zip(ends, [*ends[1:], n]) if start != stop]
     parts = [_less_a_line(p) for p in parts]
     return moveaxis(concatenate(parts, axis=-1) if len(parts) > 1 else parts[0], -1, axis)

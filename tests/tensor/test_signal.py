@@ -123,12 +123,13 @@ def test_what_is_refused():
         (lambda: S.sosfilt([[1.0, 2.0]], v), "sos must be a matrix of 6 columns"),
         (lambda: S.filtfilt(B, A, v), "x has 8 elements along axis 0, its extensions need more than padlen=12"),
         (lambda: S.filtfilt(B, A, v, padtype="zero"), "padtype must be one of odd, even, constant or None"),
-        (lambda: S.welch(v, nperseg=9), "nperseg=9 is more than the 8 elements along the axis"),
+        (lambda: S.welch(v, window=np.ones(9)), "nperseg=9 is more than the 8 elements along the axis"),
+        (lambda: S.welch(v[:0], nperseg=9), "nperseg=9 is more than the 0 elements along the axis"),
         (lambda: S.welch(v, nperseg=4, noverlap=4), "noverlap=4 must be less than nperseg=4"),
         (lambda: S.welch(v, nperseg=4, nfft=3), "nfft=3 must be at least nperseg=4"),
         (lambda: S.welch(v, nperseg=4, window="flat"), "window must be an array or one of boxcar, hann"),
         (lambda: S.welch(v, window=np.ones(3), nperseg=4), "the window must be a vector of nperseg=4 numbers"),
-        (lambda: S.stft(v, boundary="wrap"), "boundary must be one of zeros, even, odd, constant or None"),
+        (lambda: S.stft(v, nperseg=4, boundary="wrap"), "boundary must be one of zeros, even, odd, constant or None"),
         (lambda: S.spectrogram(v, mode="power"), "mode must be one of psd, complex, magnitude, angle, phase"),
         (lambda: S.periodogram(T.dvector("s")), "the length along axis -1 must be known, s is"),
         (lambda: S.welch(v, [1.0], nperseg=4), "fs, the rate of samples, must be a number"),
@@ -139,3 +140,60 @@ def test_what_is_refused():
     ):
         with pytest.raises((ValueError, TypeError), match=text):
             make()
+
+
+SPECTRA = {"welch": (), "csd": ("y",), "coherence": ("y",), "stft": (), "spectrogram": ()}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.filterwarnings("ignore:nperseg")
+def test_windows_are_as_long_as_the_signal_at_most(rng, name):
+    values = [rng.normal(size=6) for _ in ("x", *SPECTRA[name])]
+    ours, theirs = getattr(S, name), getattr(ss, name)
+    with pytest.warns(UserWarning, match="nperseg=9 is more than the 6 elements.*taken as 6") as told:
+        found = ours(*values, nperseg=9, noverlap=2)
+    assert told[0].filename == __file__
+    for got, want in zip(found, theirs(*values, nperseg=9, noverlap=2), strict=True):
+        np.testing.assert_allclose(got.eval(), want, atol=1e-12)
+    signals = [T.dvector(f"x{k}") for k in range(len(values))]
+    with pytest.raises(ValueError, match="the signal has less than nperseg=9 elements; give fewer"):
+        tg.function(signals, ours(*signals, nperseg=9)[-1])(*values)
+    got = tg.function(signals, ours(*signals, nperseg=6)[-1])(*values)
+    np.testing.assert_allclose(got, theirs(*values, nperseg=6)[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("known", [None, 9, 10])
+def test_two_signals_are_as_long(known):
+    x, y = T.dvector("x"), T.tensor("y", dtype="float64", shape=(known,))
+    many = known or 9
+    for pair in ((x, y), (y, x)):
+        f = tg.function([x, y], S.csd(*pair, nperseg=4)[1])
+        with pytest.raises(ValueError, match="csd: the signals must have as many elements along axis -1"):
+            f(np.ones(19 - many), np.ones(many))
+        assert f(np.ones(many), np.ones(many)).shape == (3,)
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: S.filtfilt(B, A, x), lambda x: S.sosfiltfilt(ss.butter(3, 0.2, output="sos"), x, padlen=12),
+    lambda x: S.detrend(x, bp=13), lambda x: S.filtfilt(B, A, x[:, None], 0, "even", 12)[:, 0],
+])  # fmt: skip
+def test_signals_that_are_too_short(rng, make):
+    x = T.dvector("x")
+    f = tg.function([x], make(x))
+    with pytest.raises(ValueError, match="more than padlen=12 elements along axis|break points must lie within"):
+        f(np.ones(12))
+    values = rng.normal(size=13)
+    np.testing.assert_allclose(f(values), make(T.constant(values)).eval(), atol=1e-12)
+
+
+def test_what_filters_hold_is_as_long_as_they_need():
+    zi, held = T.dvector("zi"), T.dmatrix("held")
+    f = tg.function([zi], S.lfilter(B, A, np.ones(5), zi=zi)[0])
+    g = tg.function([held], S.sosfilt([[1.0, 0, 0, 1.0, 0, 0]], np.ones(5), zi=held)[0])
+    for call, text in (
+        (lambda: f(np.ones(4)), "zi must have 3 elements along axis 0"),
+        (lambda: g(np.ones((2, 2))), "zi must have 1 sections"),
+        (lambda: g(np.ones((1, 3))), "zi must have 2 elements"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            call()
