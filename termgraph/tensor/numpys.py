@@ -11,7 +11,7 @@ import numpy as np
 from termgraph.tensor.elsewhere import FUNCTIONS
 from termgraph.tensor.variable import TensorVariable, is_value
 
-_IDENTITY = {"equal": False, "not_equal": True}  # `array == x` asks whether they are one object, as `x == y` does
+_IDENTITY = ("equal", "not_equal")  # `array == x` asks whether they are one object, as `x == y` does
 _PLACES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
 
 

@@ -9,25 +9,15 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph import _installed
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.compile import shipped
 from termgraph.grad import waiting
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms.errors import MissingInputError, ShapeError, TypeMismatch, UnusedInputError
 from termgraph.terms.op import OPS
 
 MODE = tg.Mode(linker="auto")
+pytestmark = pytest.mark.usefixtures("own_cache")
 needs_c = pytest.mark.skipif(find_compiler() is None, reason="programs are kept of C code only")
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """Programs are kept, also where tests before these have defined rules, and nobody else finds them."""
-    monkeypatch.setattr(shipped, "changed_rules", lambda: None)
-    monkeypatch.setattr(_installed, "changed_since_import", lambda *rooms: False)
-    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "cache")}):
-        yield
 
 
 def net(dtype="float64", seed=1):

@@ -9,9 +9,8 @@ import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
-from termgraph import _installed, db
+from termgraph import db
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.compile import shipped
 from termgraph.grad import made, waiting
 from termgraph.grad.reverse import cuts
 from termgraph.rules import defined, rule, ruleset
@@ -23,16 +22,8 @@ from termgraph.terms.ops.elementwise import erfcx
 
 LINKER = "auto"
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "neq")  # one rule for all
+pytestmark = pytest.mark.usefixtures("own_cache")
 needs_c = pytest.mark.skipif(find_compiler() is None, reason="programs are kept of C code only")
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """Programs are kept, also where tests before these have defined rules, and nobody else finds them."""
-    monkeypatch.setattr(shipped, "changed_rules", lambda: None)
-    monkeypatch.setattr(_installed, "changed_since_import", lambda *rooms: False)
-    with tg.config.change_flags(**{"cache.dir": str(tmp_path / "cache")}):
-        yield
 
 
 def net(rows=None):
