@@ -103,13 +103,7 @@ def chain_of_labels(B: Any, unary: Any, pairs: Any, label: Any) -> Any:
         b = B.logsumexp(x[:, :12] + (x[:, 12] + b)[None, :], 1, False)
         return b, b
 
-    rows = B.np.concatenate(
-        [
-            pairs,
-            B.np.broadcast_to(unary[1:, None, :], (79, 12, 12))[:, :, :1] * 0,
-        ],
-        axis=2,
-    )
+    rows = B.np.concatenate([pairs, B.np.broadcast_to(unary[1:, None, :], (79, 12, 12))[:, :, :1] * 0], axis=2)
     _, betas = B.scan(backward, B.np.zeros(12), rows[::-1])
     return score - B.logsumexp(last, 0, False), betas[-1], alphas[-1]
 

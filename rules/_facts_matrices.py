@@ -1,14 +1,7 @@
 """How what is known of matrices with structure passes through the operators. Files named `_facts_...` hold such
 knowledge; they are read whenever rules are used, also where the rules themselves come ready-made."""
 
-from termgraph.rules import (
-    diagonal,
-    lower_triangular,
-    orthogonal,
-    positive_definite,
-    symmetric,
-    upper_triangular,
-)
+from termgraph.rules import diagonal, lower_triangular, orthogonal, positive_definite, symmetric, upper_triangular
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.linalg import cholesky, dot, expm, inv, qr
 from termgraph.terms.ops.shaping import alloc_diag, eye

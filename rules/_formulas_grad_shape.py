@@ -8,14 +8,8 @@ from termgraph.rules.formulas import formula
 from termgraph.tensor.lengths import length, length_operands
 from termgraph.tensor.lengths import lengths as lengths_of
 from termgraph.terms.ops.elementwise import add, cast
-from termgraph.terms.ops.indexing import (
-    gather,
-    scatter_set,
-)  # fmt: skip
-from termgraph.terms.ops.shaping import (
-    alloc_diag,
-    reshape,
-)  # fmt: skip
+from termgraph.terms.ops.indexing import gather, scatter_set
+from termgraph.terms.ops.shaping import alloc_diag, reshape
 from termgraph.terms.ops.sorting import argsort, unique_all
 
 

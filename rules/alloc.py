@@ -2,13 +2,7 @@
 does it.
 """
 
-from termgraph.rulelib._goals_shapes import (
-    elemwise,
-    reordered_alloc,
-    spread_last,
-    unspread,
-    without_leading_ones,
-)
+from termgraph.rulelib._goals_shapes import elemwise, reordered_alloc, spread_last, unspread, without_leading_ones
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.length_parts import has_lengths, spreads_further
 from termgraph.terms.ops.basic import dimshuffle

@@ -2,19 +2,7 @@
 sums of products as the matrix products they are."""
 
 from termgraph.rulelib._formulas_lines import as_rows
-from termgraph.rules import (
-    Inexact,
-    Matrix,
-    Vector,
-    agree,
-    finite,
-    needed_once,
-    param,
-    rule,
-    ruleset,
-    same_rank,
-    this,
-)
+from termgraph.rules import Inexact, Matrix, Vector, agree, finite, needed_once, param, rule, ruleset, same_rank, this
 from termgraph.rules.constant_guards import Unit
 from termgraph.rules.shape_facts import cheaper_left, cheaper_right, same_length, single, stored
 from termgraph.rules.type_facts import meet_in

@@ -1,11 +1,6 @@
 """Concatenated arrays: one operand, nested joins, parts of one array put together again, lists of numbers."""
 
-from termgraph.rulelib._goals_joins import (
-    items_of,
-    joined_lengths,
-    nothing_along,
-    whole_again,
-)
+from termgraph.rulelib._goals_joins import items_of, joined_lengths, nothing_along, whole_again
 from termgraph.rules import Scalar, param, rule, ruleset, seg, this
 from termgraph.rules.index_parts import joined_index
 from termgraph.rules.type_facts import has_dtype

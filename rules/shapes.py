@@ -7,11 +7,7 @@ from termgraph.rules.length_parts import known_length, total_length
 from termgraph.terms.ops.control import check
 from termgraph.terms.ops.elementwise import maximum
 from termgraph.terms.ops.indexing import gather, subtensor
-from termgraph.terms.ops.shaping import (
-    arange,
-    join,
-    shape_i,
-)
+from termgraph.terms.ops.shaping import arange, join, shape_i
 
 
 @ruleset("canonicalize")

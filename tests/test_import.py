@@ -25,11 +25,7 @@ def modules_after(code, cache=None):
 def test_importing_leaves_rules_gradients_and_tools_alone():
     there = modules_after("import termgraph, termgraph.tensor")
     assert "termgraph.function.api" in there
-    later = {
-        "kanren",
-        "scipy",
-        *(f"termgraph.{m}" for m in ("rules", "db", "rulelib", "lower", "loops", "viz")),
-    }
+    later = {"kanren", "scipy", *(f"termgraph.{m}" for m in ("rules", "db", "rulelib", "lower", "loops", "viz"))}
     assert not later & there
 
 

@@ -264,14 +264,7 @@ op("bincount", "i:i[n]<m", "T.bincount(i)", family="vector", dtypes=INT, jax="jn
 op("bincount (weights)", "i:i[n]<m x:f[n]", "T.bincount(i, x)", family="vector", jax="jnp.bincount(i, x, length=m)")
 op("unique", "x:i[n]<k", "T.unique(x)", family="vector", dtypes=INT, jax=None)
 op("unique_values", "x:i[n]<k", numpy="np.sort(np.unique_values(x))", family="vector", dtypes=INT, jax=None, torch=None)
-op(
-    "unique_counts unique_inverse unique_all",
-    "x:i[n]<k",
-    family="vector",
-    dtypes=INT,
-    jax=None,
-    torch=None,
-)
+op("unique_counts unique_inverse unique_all", "x:i[n]<k", family="vector", dtypes=INT, jax=None, torch=None)
 op("one_hot to_one_hot", "i:i[n]<k", "T.NAME(i, k)", family="matrix", dtypes=INT, numpy="np.eye(k)[i]", jax="jax.nn.one_hot(i, k)",
    torch="F.one_hot(i, k).to(torch.float64)")  # fmt: skip
 op("diff", text="T.diff(x, axis=1)", torch="torch.diff(x, dim=1)", grad=True)

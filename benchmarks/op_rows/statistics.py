@@ -23,13 +23,7 @@ op(
 )
 op("percentile", text="T.percentile(x, 30.0, axis=1)", torch="torch.quantile(x, 0.3, dim=1)")
 op("histogram_bin_edges", "x:f[n]", "T.histogram_bin_edges(x, 10)", torch=None, family="vector", **F64)
-op(
-    "cumulative_sum cumulative_prod",
-    "x:f[n]",
-    "T.NAME(x, include_initial=True)",
-    torch=None,
-    family="vector",
-)
+op("cumulative_sum cumulative_prod", "x:f[n]", "T.NAME(x, include_initial=True)", torch=None, family="vector")
 op("histogram", "x:f[n]", "T.histogram(x, 10)[0]", torch=None, jax="jnp.histogram(x, 10)[0]", family="vector", **F64)
 op("corrcoef", torch="torch.corrcoef(x)", family="costly")
 op("gradient", "x:f[n]", "T.gradient(x)", torch="torch.gradient(x)[0]", family="vector", grad=True)

@@ -283,10 +283,7 @@ class Printer:
         t = n.term
         name = self.names.new("v")
         self.add(f"{self.d.ctype(t.type.dtype)} {name};")
-        for head, arm, value in (
-            (f"if ({self.ref(t.args[0])})", n.then, t.args[1]),
-            ("else", n.orelse, t.args[2]),
-        ):
+        for head, arm, value in ((f"if ({self.ref(t.args[0])})", n.then, t.args[1]), ("else", n.orelse, t.args[2])):
             with self.block(head):
                 self.body(arm)
                 self.add(f"{name} = {self.ref(value)};")

@@ -285,11 +285,7 @@ class Sources:
     """The user's names and lines for captured terms, worked out only when an error or a printout asks."""
 
     def __init__(
-        self,
-        variables: Sequence[Variable],
-        replace: Mapping[Any, Any],
-        inputs: Sequence[Variable],
-        args: Sequence[Arg],
+        self, variables: Sequence[Variable], replace: Mapping[Any, Any], inputs: Sequence[Variable], args: Sequence[Arg]
     ) -> None:
         self._variables, self._replace = list(variables), dict(replace)
         self._inputs = list(zip(args, inputs))

@@ -80,11 +80,7 @@ def Lop(
 
 @overload
 def Rop(
-    f: Variable,
-    wrt: Any,
-    eval_points: Any,
-    disconnected_outputs: str = "raise",
-    return_disconnected: str = "zero",
+    f: Variable, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
 ) -> TensorVariable: ...
 @overload
 def Rop(
@@ -95,11 +91,7 @@ def Rop(
     return_disconnected: str = "zero",
 ) -> list[TensorVariable]: ...
 def Rop(
-    f: Any,
-    wrt: Any,
-    eval_points: Any,
-    disconnected_outputs: str = "raise",
-    return_disconnected: str = "zero",
+    f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
 ) -> Any:
     """The product of the jacobian with a vector from the right: how f changes when wrt moves by eval_points.
 
@@ -288,11 +280,7 @@ def hessian_vector_product(cost: Variable, wrt: TensorLike, p: TensorLike, **gra
 
 # ---------------------------------------------------------------------- parts of a graph
 def subgraph_grad(
-    wrt: Any,
-    end: Any,
-    start: Mapping[Variable, Any] | None = None,
-    cost: Variable | None = None,
-    details: bool = False,
+    wrt: Any, end: Any, start: Mapping[Variable, Any] | None = None, cost: Variable | None = None, details: bool = False
 ) -> tuple[list[TensorVariable] | None, ...]:
     """Gradients through a part of a graph: from `cost` and the known gradients of `start` down to the variables `end`.
 

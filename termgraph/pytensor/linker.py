@@ -102,10 +102,7 @@ class TellWhatChecksBecome(GraphRewriter):
 
 
 # PyMC names the first or the second in every query. Its own stand inside `canonicalize`, which is not run here.
-_CHECKS = {
-    "local_check_parameter_to_ninf_switch": "minus infinity",
-    "local_remove_check_parameter": "none",
-}
+_CHECKS = {"local_check_parameter_to_ninf_switch": "minus infinity", "local_remove_check_parameter": "none"}
 
 
 # ---------------------------------------------------------------------- names

@@ -426,11 +426,7 @@ sorted_ = TermFact("sorted", "Ascending along the last axis.", _is_sorted)
 symmetric = TermFact("symmetric", "Equals its own transpose.", _is_matrix(_is_symmetric))
 lower_triangular = TermFact("lower_triangular", "Zero above the diagonal.", _is_lower)
 upper_triangular = TermFact("upper_triangular", "Zero below the diagonal.", _is_upper)
-diagonal = TermFact(
-    "diagonal",
-    "Zero off the diagonal.",
-    lambda v: _is_lower(v) and _is_upper(v),
-)
+diagonal = TermFact("diagonal", "Zero off the diagonal.", lambda v: _is_lower(v) and _is_upper(v))
 orthogonal = TermFact("orthogonal", "Its transpose is its inverse.", lambda v: _unknown())
 positive_definite = TermFact("positive_definite", "Symmetric with positive eigenvalues.", lambda v: _unknown())
 no_overflow = TermFact("no_overflow", "Whole numbers that are computed without wrapping around.", lambda v: True)

@@ -79,12 +79,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> 
 
 @on_terms
 def full_like(
-    x: TensorLike,
-    fill_value: TensorLike,
-    dtype: DTypeLike = None,
-    *,
-    shape: ShapeLike = None,
-    device: None = None,
+    x: TensorLike, fill_value: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
 ) -> TensorVariable:
     """An array of the shape of `x`, filled with a value, of its dtype; `dtype` and `shape` give it others."""
     no_device(device)

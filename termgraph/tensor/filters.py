@@ -116,12 +116,7 @@ def sosfilt(
 
 @on_terms
 def filtfilt(
-    b: TensorLike,
-    a: TensorLike,
-    x: TensorLike,
-    axis: int = -1,
-    padtype: str | None = "odd",
-    padlen: int | None = None,
+    b: TensorLike, a: TensorLike, x: TensorLike, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None
 ) -> TensorVariable:
     """x through a filter forwards and then backwards, which moves no phases; it begins in a steady state.
 

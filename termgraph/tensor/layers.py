@@ -244,11 +244,7 @@ def _order(who: str, p: float) -> float:
 
 @on_terms
 def group_norm(
-    x: TensorLike,
-    num_groups: int,
-    weight: TensorLike | None = None,
-    bias: TensorLike | None = None,
-    eps: float = 1e-5,
+    x: TensorLike, num_groups: int, weight: TensorLike | None = None, bias: TensorLike | None = None, eps: float = 1e-5
 ) -> TensorVariable:
     """Images (batch, channels, ...), each group of channels with mean 0 and variance 1; then scaled by channel.
 

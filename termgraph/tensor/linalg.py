@@ -36,15 +36,7 @@ from termgraph.tensor.products import cross, kron, matmul, outer, tensordot, vec
 from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import (
-    atleast_2d,
-    broadcast_to,
-    dimshuffle,
-    matrix_transpose,
-    ravel,
-    reshape,
-    squeeze,
-)
+from termgraph.tensor.shaping import atleast_2d, broadcast_to, dimshuffle, matrix_transpose, ravel, reshape, squeeze
 from termgraph.tensor.sorting import argsort, sort
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote

@@ -116,9 +116,4 @@ def _meet_guests() -> None:
 
 
 set_meeting(_meet_guests)
-METHODS = {
-    "__array__": to_array,
-    "__array_namespace__": array_namespace,
-    "__getattr__": no_such_name,
-    "copy": copy,
-}
+METHODS = {"__array__": to_array, "__array_namespace__": array_namespace, "__getattr__": no_such_name, "copy": copy}

@@ -15,15 +15,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.medians import medfilt, medfilt2d
 from termgraph.tensor.shaping import dimshuffle
-from termgraph.tensor.spectra import (
-    coherence,
-    csd,
-    istft,
-    periodogram,
-    spectrogram,
-    stft,
-    welch,
-)
+from termgraph.tensor.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
 from termgraph.tensor.trends import detrend, hilbert
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor

@@ -135,9 +135,7 @@ complement = OpRelation("complement", ("op", "negated"), "not f(x, y) = g(x, y),
 dual = OpRelation("dual", ("op", "dual"), "f(x, g(x, y)) = x, and turning the order (or the truth) makes f of g.")
 swapped = OpRelation("swapped", ("op", "mirror"), "f(x, y) = g(y, x).")
 circular = OpRelation(
-    "circular",
-    ("sine", "cosine", "tangent", "sign"),
-    "c(x)**2 + sign * s(x)**2 = 1 and t = s / c: sin; sinh with -1.",
+    "circular", ("sine", "cosine", "tangent", "sign"), "c(x)**2 + sign * s(x)**2 = 1 and t = s / c: sin; sinh with -1."
 )
 reduction = OpRelation("reduction", ("op", "binary"), "The reduction folds the binary op along axes.")
 

@@ -4,14 +4,7 @@ Each part is a function or an iterator over NumPy arrays; none knows of the othe
 """
 
 from termgraph.train.data import Batches, batches
-from termgraph.train.initial import (
-    glorot_normal,
-    glorot_uniform,
-    he_normal,
-    he_uniform,
-    lecun_normal,
-    orthogonal,
-)
+from termgraph.train.initial import glorot_normal, glorot_uniform, he_normal, he_uniform, lecun_normal, orthogonal
 from termgraph.train.loop import Epoch, History, loop, progress
 
 __all__ = [

@@ -232,11 +232,7 @@ def test_mistakes_of_other_libraries_users():
         (lambda: T.switch(x, 1), TypeError, "switch .* takes 3 operands, got 2"),
         (lambda: x & y, TypeError, r"truth values and whole numbers; compare first, as in \(x > 0\) & \(y > 0\)"),
         (lambda: ~x, TypeError, "truth values and whole numbers"),
-        (
-            lambda: T.random.normal(size=3),
-            AttributeError,
-            r"RandomStream\(seed\), then rng.normal\(...\)",
-        ),
+        (lambda: T.random.normal(size=3), AttributeError, r"RandomStream\(seed\), then rng.normal\(...\)"),
         (lambda: T.random.randn(3), AttributeError, r"then rng.normal\(size=shape\)"),
         (lambda: T.random.nothing, AttributeError, "no attribute 'nothing'$"),
         (lambda: rng.randn(3), AttributeError, r"write rng.normal\(size=shape\)"),

@@ -215,10 +215,7 @@ def test_messages_of_native_functions_show_the_operands():
         f(np.ones((2, 3)))
     lines = str(info.value).splitlines()
     assert "test_native.py" in lines[0] and lines[2] == "dot failed: lengths 3 and 4 of the summed dimension differ"
-    assert lines[3:5] == [
-        "  operand 0: m, TensorType(float64, (?, ?))",
-        "  operand 1: w, TensorType(float64, (?, ?))",
-    ]
+    assert lines[3:5] == ["  operand 0: m, TensorType(float64, (?, ?))", "  operand 1: w, TensorType(float64, (?, ?))"]
 
 
 def test_f54_updates_stay_in_their_memory_unless_it_was_lent(x):

@@ -121,10 +121,7 @@ TRANSFORMS = {
         lambda f, x: tg.jacobian(f(x), x, disconnected_inputs="ignore").sum(0) * 0.4,
         lambda f, x: derivatives_of(f(x), x).sum(0) * 0.4,
     ),
-    "either": (
-        lambda f, x: tg.ifelse(x.sum() > 0, f(x), x * 0.5),
-        lambda f, x: T.switch(x.sum() > 0, f(x), x * 0.5),
-    ),
+    "either": (lambda f, x: tg.ifelse(x.sum() > 0, f(x), x * 0.5), lambda f, x: T.switch(x.sum() > 0, f(x), x * 0.5)),
 }
 
 

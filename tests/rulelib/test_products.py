@@ -102,18 +102,9 @@ MATRICES = {
         ),
     ),
     "solving.orthogonal": (lambda x, y: L.solve(orthogonal(x), y), lambda x, y: orthogonal(x).T @ y),
-    "solving.diagonal": (
-        lambda x, y: L.solve(diagonal(x), y),
-        lambda x, y: y / column(T.diag(diagonal(x))),
-    ),
-    "solving.lower": (
-        lambda x, y: L.inv(lower(x)) @ y,
-        lambda x, y: L.solve_triangular(lower(x), y, lower=True),
-    ),
-    "solving.upper": (
-        lambda x, y: L.solve(upper(x.T), y),
-        lambda x, y: L.solve_triangular(upper(x.T), y, lower=False),
-    ),
+    "solving.diagonal": (lambda x, y: L.solve(diagonal(x), y), lambda x, y: y / column(T.diag(diagonal(x)))),
+    "solving.lower": (lambda x, y: L.inv(lower(x)) @ y, lambda x, y: L.solve_triangular(lower(x), y, lower=True)),
+    "solving.upper": (lambda x, y: L.solve(upper(x.T), y), lambda x, y: L.solve_triangular(upper(x.T), y, lower=False)),
     "solving.positive": (lambda x, v: L.solve(spd(x), v), lambda x, v: solved(spd(x), v, assume_a="pos")),
     "solving.upper_transposed": (
         lambda x, y: L.solve(L.cholesky(x).T, y),
@@ -137,10 +128,7 @@ MATRICES = {
     "determinants.log_inverse": (lambda x: T.log(T.abs(L.det(L.inv(x)))), lambda x: -L.slogdet(x)[1]),
     "determinants.log_diag": (lambda v: L.slogdet(T.diag(v))[1], lambda v: T.sum(T.log(T.abs(v)))),
     "determinants.sign_diag": (lambda w: L.slogdet(T.diag(w))[0], lambda w: T.prod(T.sign(w))),
-    "determinants.log_lower": (
-        lambda x: L.slogdet(lower(x))[1],
-        lambda x: T.sum(T.log(T.abs(T.diag(lower(x))))),
-    ),
+    "determinants.log_lower": (lambda x: L.slogdet(lower(x))[1], lambda x: T.sum(T.log(T.abs(T.diag(lower(x)))))),
     "determinants.sign_lower": (lambda x: L.slogdet(lower(x))[0], lambda x: T.prod(T.sign(T.diag(lower(x))))),
     "determinants.sign_positive": (lambda x: L.slogdet(spd(x))[0], lambda x: T.ones((), dtype=x.dtype)),
     "determinants.log_positive": (
@@ -154,10 +142,7 @@ MATRICES = {
         lambda v: L.cholesky(T.diag(T.exp(v) + 1)),
         lambda v: T.diag(T.sqrt(T.exp(v) + 1)),
     ),
-    "factorizations.cholesky": (
-        lambda x: L.cholesky(spd(x)) @ L.cholesky(spd(x)).T,
-        lambda x: spd(x),
-    ),
+    "factorizations.cholesky": (lambda x: L.cholesky(spd(x)) @ L.cholesky(spd(x)).T, lambda x: spd(x)),
     "factorizations.qr": (lambda x: T.dot(*L.qr(x)), lambda x: x),
     "factorizations.expm_diag": (lambda v: L.expm(T.diag(v)), lambda v: T.diag(T.exp(v))),
     "factorizations.sum_eigenvalues": (lambda x: T.sum(L.eigvalsh(x)), T.trace),

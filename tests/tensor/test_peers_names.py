@@ -34,12 +34,10 @@ MISSING = {
         "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
         "shifted_chebyshev_polynomial_w",
     },
-    "jax.scipy.special": {
-        "not yet": "bernoulli bessel_jn fresnel gammasgn hyp1f1 sph_harm_y wofz",
-    },
+    "jax.scipy.special": {"not yet": "bernoulli bessel_jn fresnel gammasgn hyp1f1 sph_harm_y wofz"},
     "jax.scipy.linalg": {
         "not yet": "convolution_matrix dft eigh_tridiagonal expm_frechet fiedler fiedler_companion funm hadamard "
-        "helmert hessenberg hilbert invhilbert invpascal leslie pascal qr_multiply rsf2csf",
+        "helmert hessenberg hilbert invhilbert invpascal leslie pascal qr_multiply rsf2csf"
     },
     "jax.scipy.ndimage": {"not yet": "map_coordinates"},
     "scipy.signal": {

@@ -99,10 +99,7 @@ def test_positions(name, case, keepdims):
 def test_running_sums(name, case):
     x, axis = case
     check(
-        lambda v: getattr(T, name)(v, axis=axis),
-        lambda a: getattr(np, name)(a, axis=axis),
-        x,
-        rtol=rounding(x.dtype),
+        lambda v: getattr(T, name)(v, axis=axis), lambda a: getattr(np, name)(a, axis=axis), x, rtol=rounding(x.dtype)
     )
 
 

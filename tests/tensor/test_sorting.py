@@ -181,12 +181,7 @@ def test_distinct_elements_by_the_names_of_the_array_api():
     x = T.dmatrix("x")
     values = np.array([[2.0, np.nan, -1.0], [2.0, np.nan, 0.0]])
     f = tg.function([x], [*T.unique_all(x), *T.unique_counts(x), *T.unique_inverse(x), T.unique_values(x)])
-    wanted = [
-        *np.unique_all(values),
-        *np.unique_counts(values),
-        *np.unique_inverse(values),
-        np.unique_values(values),
-    ]
+    wanted = [*np.unique_all(values), *np.unique_counts(values), *np.unique_inverse(values), np.unique_values(values)]
     for got, want in zip(f(values), wanted, strict=True):
         np.testing.assert_array_equal(got, np.sort(want) if want.dtype == "float64" else want)
     assert len(T.unique(values).eval()) == 4

@@ -158,14 +158,7 @@ def _written_last(p: Program, runs: list[Part], updates: Mapping[int, int]) -> d
 
 
 def _kernels(
-    p: Program,
-    run: Part,
-    judge: Judge,
-    device: Device,
-    title: str,
-    ends: Mapping[int, int],
-    fuse: bool,
-    ledger: Ledger,
+    p: Program, run: Part, judge: Judge, device: Device, title: str, ends: Mapping[int, int], fuse: bool, ledger: Ledger
 ) -> Instruction | Refusal:
     """The instruction of a run; or the term that it cannot hold."""
     terms = p.term_of

@@ -18,17 +18,7 @@ from termgraph.terms.dtypes import HALVES, working_name
 from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
-from termgraph.terms.ops.elementwise import (
-    add,
-    exp,
-    exp_below_zero,
-    isfinite,
-    log,
-    mul,
-    sub,
-    switch,
-    true_div,
-)
+from termgraph.terms.ops.elementwise import add, exp, exp_below_zero, isfinite, log, mul, sub, switch, true_div
 from termgraph.terms.ops.indexing import gather, subtensor
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import max_or_lowest, sum_

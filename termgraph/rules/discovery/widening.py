@@ -97,10 +97,7 @@ def _told_apart(before: AnyTerm, after: AnyTerm, leaf: Any, new: Any) -> Iterato
     for chosen in product((False, True), repeat=left - 1):
         for others in product((False, True), repeat=right):
             if any(chosen):
-                yield (
-                    _with(before, leaf, new, iter((False, *chosen))),
-                    _with(after, leaf, new, iter(others)),
-                )
+                yield (_with(before, leaf, new, iter((False, *chosen))), _with(after, leaf, new, iter(others)))
 
 
 def _reads(t: Any, leaf: Any) -> int:

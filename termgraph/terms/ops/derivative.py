@@ -48,11 +48,7 @@ pushforward = _marker(
     doc="pushforward(y, *tangents): the tangent of y, given one tangent per argument.",
 )
 
-tup = _marker(
-    "tup",
-    infer=lambda *types: GRADIENTS,
-    doc="Several terms as one: the right side of a derivative rule.",
-)
+tup = _marker("tup", infer=lambda *types: GRADIENTS, doc="Several terms as one: the right side of a derivative rule.")
 
 no_gradient = _marker(
     "no_gradient",

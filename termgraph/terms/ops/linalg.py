@@ -39,12 +39,7 @@ class BatchedOp(Op):
 
 
 def _linalg(
-    name: str,
-    infer: Infer,
-    meaning: Meaning,
-    core: tuple[int, ...] = (2,),
-    kind: str = "linalg",
-    **spec: Any,
+    name: str, infer: Infer, meaning: Meaning, core: tuple[int, ...] = (2,), kind: str = "linalg", **spec: Any
 ) -> Op:
     op = OPS[name] = BatchedOp(name, arity=len(core), infer=infer, meaning=meaning, core=core, kind=kind, **spec)
     return op

@@ -274,13 +274,7 @@ logsumexp = define(
 )
 
 
-def _along(
-    name: str,
-    infer: Callable[[str], Infer],
-    meaning: Meaning,
-    default: int | tuple[Any, ...],
-    doc: str,
-) -> Op:
+def _along(name: str, infer: Callable[[str], Infer], meaning: Meaning, default: int | tuple[Any, ...], doc: str) -> Op:
     return define(
         name,
         infer=infer(name),

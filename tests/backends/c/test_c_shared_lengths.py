@@ -89,8 +89,7 @@ def test_numbers_that_are_needed_when_compiling_stay(line):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "same"),
-    [(4, 8, False), (4, 40, False), (32, 64, True), (33, 64, False), (33, 65, True)],
+    ("a", "b", "same"), [(4, 8, False), (4, 40, False), (32, 64, True), (33, 64, False), (33, 65, True)]
 )
 def test_short_loops_and_those_without_a_rest_keep_their_lengths_to_themselves(a, b, same):
     line = "for (int64_t i1 = 0; i1 < {}; i1++) array0[i1] = 0;"

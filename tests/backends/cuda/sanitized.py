@@ -28,10 +28,7 @@ BUGS = {
     "no barrier before the room is used again": ("    __syncthreads(); /* the room may still be read */\n", ""),
     "no barrier after partial results": ("= v;\n    __syncthreads();\n", "= v;\n"),
     "no barrier after a tile is loaded": ("        __syncthreads();\n#pragma unroll", "#pragma unroll"),
-    "no barrier before a tile is loaded": (
-        "        __syncthreads();\n    }\n#pragma unroll",
-        "    }\n#pragma unroll",
-    ),
+    "no barrier before a tile is loaded": ("        __syncthreads();\n    }\n#pragma unroll", "    }\n#pragma unroll"),
     "no barrier between the steps of a sorting network": (
         "            __syncthreads();\n            for (int e",
         "            for (int e",

@@ -294,9 +294,7 @@ class CDialect:
         key = (self.__class__, dtype, out)
         places = _PLACES.get(key) or _PLACES.setdefault(key, _places(self, dtype, out))
         return text.format(
-            *operands,
-            **places,
-            **{sign: _Chain(sign, operands) for sign in _CHAINS if "{" + sign in text},
+            *operands, **places, **{sign: _Chain(sign, operands) for sign in _CHAINS if "{" + sign in text}
         )
 
     def _operand(self, a: AnyTerm, text: str) -> _Operand:

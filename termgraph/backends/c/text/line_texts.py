@@ -132,5 +132,5 @@ static int tg_correlate_$N(const $T *x, int64_t n, int64_t x_step, const $T *w, 
     if (n - k + 1 <= TG_LINE_$N / 4) return tg_correlate_few_$N(x, n, x_step, w, k, w_step, out);
     return tg_lines_of_$N(x, n, x_step, w + (k - 1) * w_step, k, -w_step, out, k - 1, n);
 }
-""",
+"""
 }

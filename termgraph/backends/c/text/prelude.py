@@ -13,13 +13,7 @@ from typing import Any
 
 from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import (
-    avx512,
-    float32,
-    halves,
-    random_bits,
-    remainders,
-)
+from termgraph.backends.c.text import avx512, float32, halves, random_bits, remainders
 from termgraph.backends.c.text.fold_texts import vector_functions
 from termgraph.backends.c.text.sort_texts import PAIR
 from termgraph.backends.c.text.wide_texts import wide_functions

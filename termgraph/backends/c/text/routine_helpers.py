@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import re
 
-from termgraph.backends.c.text import (
-    convolution,
-    many_matrices,
-    plain_routines,
-    pooling,
-    transforms,
-    vector_sort,
-)
+from termgraph.backends.c.text import convolution, many_matrices, plain_routines, pooling, transforms, vector_sort
 from termgraph.backends.c.text.dialect import CTYPE, SHORT
 from termgraph.backends.c.text.routine_texts import TEXTS, USERS
 from termgraph.terms.dtypes import HALVES

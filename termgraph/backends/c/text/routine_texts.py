@@ -5,14 +5,7 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import (
-    counted,
-    line_texts,
-    lu_calls,
-    sort_texts,
-    sparse_sums,
-    sparse_texts,
-)
+from termgraph.backends.c.text import counted, line_texts, lu_calls, sort_texts, sparse_sums, sparse_texts
 from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 

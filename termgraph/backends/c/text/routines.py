@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import (
-    counted,
-    lu_calls,
-    many_matrices,
-    window_calls,
-)
+from termgraph.backends.c.text import counted, lu_calls, many_matrices, window_calls
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer

@@ -169,8 +169,6 @@ def _exchanges(lanes: int) -> str:
     even, odd = [list(range(first, 2 * lanes, 2)) for first in (0, 1)]
     laced = [j // 2 + j % 2 * lanes for j in range(2 * lanes)]
     apart = [f"const tg_fv_$N even = {_mixed('a', 'b', even)}, odd = {_mixed('a', 'b', odd)};"]
-    together = [
-        f"const tg_fv_$N low = {_mixed('a', 'b', laced[:lanes])}, high = {_mixed('a', 'b', laced[lanes:])};",
-    ]
+    together = [f"const tg_fv_$N low = {_mixed('a', 'b', laced[:lanes])}, high = {_mixed('a', 'b', laced[lanes:])};"]
     macros = (("CROSS_$N(from, to)", cross), ("APART_$N", apart), ("LACED_$N", together))
     return "\n".join(" \\\n    ".join([f"#define TG_FFT_{head}", *lines]) for head, lines in macros)

@@ -40,19 +40,7 @@ from termgraph.backends.cuda.text.scatter import scatters_of, write_scatters
 from termgraph.backends.cuda.text.transposed import Squares, squares_of
 from termgraph.backends.cuda.text.vector_access import vectors_of
 from termgraph.lower.lengths.index import Var, product
-from termgraph.lower.loops.tree import (
-    Call,
-    Choice,
-    Columns,
-    Kernel,
-    Let,
-    Loop,
-    Node,
-    Reduce,
-    Repeat,
-    Routine,
-    Tiles,
-)
+from termgraph.lower.loops.tree import Call, Choice, Columns, Kernel, Let, Loop, Node, Reduce, Repeat, Routine, Tiles
 from termgraph.lower.push.kernel import Buf
 
 MOST_WORDS = 100  # of a row, in the registers of a thread
