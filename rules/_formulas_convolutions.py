@@ -16,15 +16,7 @@ from termgraph.tensor.padding import pad
 from termgraph.terms.dtypes import promote
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.convolution import (
-    conv,
-    conv_grad_inputs,
-    conv_grad_weights,
-    conv_panels,
-    conv_spread,
-    conv_taps,
-    conv_winograd,
-    padding,
-    reach,
+    conv, conv_grad_inputs, conv_grad_weights, conv_panels, conv_spread, conv_taps, conv_winograd, padding, reach,
     windows,
 )
 from termgraph.terms.ops.shaping import specify_shape

@@ -8,18 +8,8 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import NOTHING
 from termgraph.terms.ops.elementwise import (
-    add,
-    cast,
-    eq,
-    gt,
-    logical_and,
-    lt,
-    maximum,
-    mul,
-    pow_,
-    switch,
-    true_div,
-)  # fmt: skip
+    add, cast, eq, gt, logical_and, lt, maximum, mul, pow_, switch, true_div,
+)
 from termgraph.terms.ops.shaping import alloc
 from termgraph.terms.term import mk, mk1, mk2
 

@@ -9,26 +9,8 @@ from termgraph.rulelib._goals_accurate import larger_power
 from termgraph.rules import Float, Uniform, head, negative, nonnegative, nonzero, positive, rule, ruleset
 from termgraph.terms.facts import circular
 from termgraph.terms.ops.elementwise import (
-    abs_,
-    arccos,
-    arcsin,
-    arctan,
-    arctan2,
-    cbrt,
-    cos,
-    exp,
-    expm1,
-    hypot,
-    log,
-    log1p,
-    sigmoid,
-    sign,
-    sin,
-    sinh,
-    sqr,
-    sqrt,
-    tan,
-    tanh,
+    abs_, arccos, arcsin, arctan, arctan2, cbrt, cos, exp, expm1, hypot, log, log1p, sigmoid, sign, sin, sinh, sqr,
+    sqrt, tan, tanh,
 )
 
 FORMS = ["domain", "finite", "nonzero", "overflow", "reassoc", "signed_zero"]

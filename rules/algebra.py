@@ -1,26 +1,8 @@
 """Arithmetic that holds for every operator that declares the right facts, and the everyday identities of + - * /."""
 
 from termgraph.rules import (
-    Complex,
-    Integer,
-    Real,
-    distributes,
-    evaluate,
-    finite,
-    head,
-    idempotent,
-    identity,
-    injective,
-    inverse,
-    literals,
-    no_minus_zero,
-    nonzero,
-    projection,
-    right_identity,
-    rule,
-    ruleset,
-    seg,
-    this,
+    Complex, Integer, Real, distributes, evaluate, finite, head, idempotent, identity, injective, inverse, literals,
+    no_minus_zero, nonzero, projection, right_identity, rule, ruleset, seg, this,
 )
 from termgraph.rules.type_facts import is_difference, keeps_zeros
 from termgraph.terms.ops.elementwise import abs_, cos, cosh, exp, exp2, log, log2, log10, sigmoid, softplus, sqr

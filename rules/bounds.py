@@ -2,20 +2,8 @@
 
 from termgraph.rulelib._goals_dtypes import one_increasing
 from termgraph.rules import (
-    Float,
-    Real,
-    Uniform,
-    at_most_one,
-    dual,
-    each_once,
-    finite,
-    head,
-    needed_once,
-    nonnegative,
-    nonpositive,
-    rule,
-    ruleset,
-    seg,
+    Float, Real, Uniform, at_most_one, dual, each_once, finite, head, needed_once, nonnegative, nonpositive, rule,
+    ruleset, seg,
 )
 from termgraph.rules.constant_guards import ascending
 from termgraph.rules.shape_facts import kept_as_bound

@@ -10,41 +10,15 @@ order of their topics' names: that is why these are a, b, g, s, t.
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_convolutions import (
-    dnn_forward,
-    dnn_inputs,
-    dnn_weights,
-    inputs_as_forward,
-    padded_forward,
-    padded_inputs,
-    padded_weights,
-    panels_forward,
-    panels_spread,
-    panels_turned,
-    panels_weights,
-    product_forward,
-    product_inputs,
-    product_weights,
-    spread_forward,
-    summed_forward,
-    summed_inputs,
-    summed_weights,
-    transformed_forward,
-    weights_as_forward,
+    dnn_forward, dnn_inputs, dnn_weights, inputs_as_forward, padded_forward, padded_inputs, padded_weights,
+    panels_forward, panels_spread, panels_turned, panels_weights, product_forward, product_inputs, product_weights,
+    spread_forward, summed_forward, summed_inputs, summed_weights, transformed_forward, weights_as_forward,
     winograd_forward,
 )
 from termgraph.rulelib._formulas_lines import lines_forward, lines_inputs, lines_weights
 from termgraph.rulelib._goals_convolutions import (
-    by,
-    fixed_padding,
-    has_places,
-    known_lengths,
-    long_filter,
-    moves_by_one,
-    narrow_padding,
-    of_lines,
-    open_padding,
-    quicker_by_winograd,
-    steps_without_gaps,
+    by, fixed_padding, has_places, known_lengths, long_filter, moves_by_one, narrow_padding, of_lines, open_padding,
+    quicker_by_winograd, steps_without_gaps,
 )
 from termgraph.rules import Float, Real, head, param, rule, ruleset, seg
 from termgraph.rules.parts import turned

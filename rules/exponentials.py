@@ -2,20 +2,7 @@
 
 from termgraph.rules import Float, head, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
-    cosh,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1mexp,
-    log1p,
-    logaddexp,
-    sigmoid,
-    sinh,
-    softplus,
-    sqr,
-    sqrt,
-    tanh,
+    cosh, exp, exp2, expm1, log, log1mexp, log1p, logaddexp, sigmoid, sinh, softplus, sqr, sqrt, tanh,
 )
 
 

@@ -14,25 +14,13 @@ from termgraph.terms.ops.derivative import pushforward
 from termgraph.terms.ops.elementwise import abs_, complex_, conj, eq, imag, real, sign, switch
 from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
 from termgraph.terms.ops.indexing import (
-    gather,
-    inc_subtensor,
-    scatter_add,
-    scatter_set,
-    set_subtensor,
-    subtensor,
-)  # fmt: skip
+    gather, inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor,
+)
 from termgraph.terms.ops.linalg import dot, inv, matmul, solve
 from termgraph.terms.ops.reduce import cumsum, sum_
 from termgraph.terms.ops.shaping import (
-    alloc,
-    alloc_diag,
-    diagonal,
-    join,
-    make_vector,
-    reshape,
-    specify_shape,
-    unbroadcast,
-)  # fmt: skip
+    alloc, alloc_diag, diagonal, join, make_vector, reshape, specify_shape, unbroadcast,
+)
 from termgraph.terms.ops.sorting import order_statistics, sort, unique
 from termgraph.terms.ops.transfer import to_device
 

@@ -9,25 +9,10 @@ quantities that are unique (the eigenvalues or singular values themselves) are u
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_linalg import (
-    as_long_as,
-    cholesky_slope,
-    eig_slope,
-    eig_values_slope,
-    eigh_slope,
-    eigh_values_slope,
-    expm_slope,
-    irfft_slope,
-    logdet_scale,
-    pinv_slope,
-    qr_slope,
-    rfft_slope,
-    scaled_inverse,
-    sqrtm_slope,
-    svd_slope,
-    svd_values_slope,
-    transposed_solve,
-    triangular_slope,
-)  # fmt: skip
+    as_long_as, cholesky_slope, eig_slope, eig_values_slope, eigh_slope, eigh_values_slope, expm_slope, irfft_slope,
+    logdet_scale, pinv_slope, qr_slope, rfft_slope, scaled_inverse, sqrtm_slope, svd_slope, svd_values_slope,
+    transposed_solve, triangular_slope,
+)
 from termgraph.rules import Matrix, Vector, param, rule, ruleset
 from termgraph.rules.constant_guards import Zero
 from termgraph.rules.parts import transposed
@@ -35,26 +20,9 @@ from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.derivative import missing, pullback
 from termgraph.terms.ops.fft import fft, ifft, irfft, rfft
 from termgraph.terms.ops.linalg import (
-    cholesky,
-    det,
-    dot,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    expm,
-    inv,
-    lstsq,
-    matmul,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    solve_triangular,
-    sqrtm,
-    svd,
-    svdvals,
-)  # fmt: skip
+    cholesky, det, dot, eig, eigh, eigvals, eigvalsh, expm, inv, lstsq, matmul, pinv, qr, slogdet, solve,
+    solve_triangular, sqrtm, svd, svdvals,
+)
 
 UNWRITTEN = missing("only the solution of lstsq is differentiated, not residuals or singular values")
 

@@ -7,12 +7,8 @@ from termgraph.rules import head, param, rule, ruleset
 from termgraph.terms.ops.derivative import pullback, pushforward, undefined
 from termgraph.terms.ops.elementwise import clip
 from termgraph.terms.ops.gradmarks import (
-    disconnected_grad,
-    grad_clip,
-    grad_scale,
-    undefined_grad,
-    zero_grad,
-)  # fmt: skip
+    disconnected_grad, grad_clip, grad_scale, undefined_grad, zero_grad,
+)
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.ops.workers import mean_over_workers
 

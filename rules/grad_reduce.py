@@ -7,32 +7,17 @@ and running products with zeros have exact first and second derivatives.
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_reduce import (
-    factors_without,
-    hits,
-    running_factors,
-    summed_at_records,
-    summed_from_the_end,
-)  # fmt: skip
+    factors_without, hits, running_factors, summed_at_records, summed_from_the_end,
+)
 from termgraph.rules import head, param, rule, ruleset
 from termgraph.rules.parts import kept
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback
 from termgraph.terms.ops.elementwise import exp
 from termgraph.terms.ops.reduce import (
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    log_softmax,
-    logsumexp,
-    max_,
-    max_or_lowest,
-    min_,
-    min_or_highest,
-    prod,
-    softmax,
+    cummax, cummin, cumprod, cumsum, log_softmax, logsumexp, max_, max_or_lowest, min_, min_or_highest, prod, softmax,
     sum_,
-)  # fmt: skip
+)
 
 
 @ruleset("grad")

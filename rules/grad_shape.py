@@ -6,49 +6,23 @@ The pullback of a move puts the cotangent back where the elements came from; len
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_shape import (
-    at_first_places,
-    at_sorted_places,
-    items,
-    last_written,
-    on_diagonal,
-    pieces,
-    steps,
-    unsorted,
-)  # fmt: skip
+    at_first_places, at_sorted_places, items, last_written, on_diagonal, pieces, steps, unsorted,
+)
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback, tup
 from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.ops.indexing import (
-    gather,
-    inc_subtensor,
-    scatter_add,
-    scatter_set,
-    set_subtensor,
-    subtensor,
-)  # fmt: skip
+    gather, inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor,
+)
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import (
-    alloc,
-    alloc_diag,
-    arange,
-    diagonal,
-    join,
-    make_vector,
-    reshape,
-    specify_shape,
-    unbroadcast,
-)  # fmt: skip
+    alloc, alloc_diag, arange, diagonal, join, make_vector, reshape, specify_shape, unbroadcast,
+)
 from termgraph.terms.ops.sorting import (
-    bincount,
-    order_statistics,
-    sort,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-)  # fmt: skip
+    bincount, order_statistics, sort, unique, unique_all, unique_counts, unique_inverse,
+)
 
 
 @ruleset("grad")

@@ -6,17 +6,8 @@ No gradient reaches elements that are not stored, and none changes which ones ar
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_sparse import (
-    beside_back,
-    columns_of,
-    dense_back,
-    diagonal_back,
-    joined_back,
-    kept_back,
-    multiplied_back,
-    ordered_back,
-    rows_of,
-    spread_back,
-    switched_back,
+    beside_back, columns_of, dense_back, diagonal_back, joined_back, kept_back, multiplied_back, ordered_back, rows_of,
+    spread_back, switched_back,
 )
 from termgraph.rulelib._goals_grad import other_format
 from termgraph.rulelib._goals_grad_forward import product_rule
@@ -25,18 +16,8 @@ from termgraph.rules.parts import length
 from termgraph.terms.ops.derivative import pullback, pushforward
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.sparse import (
-    csm,
-    csm_beside,
-    csm_data,
-    csm_dense,
-    csm_diagonal,
-    csm_dot,
-    csm_joined,
-    csm_kept,
-    csm_multiplied,
-    csm_ordered,
-    csm_sample,
-    csm_switched,
+    csm, csm_beside, csm_data, csm_dense, csm_diagonal, csm_dot, csm_joined, csm_kept, csm_multiplied, csm_ordered,
+    csm_sample, csm_switched,
 )
 
 

@@ -9,42 +9,12 @@ from math import sqrt as root
 from termgraph.rules import rule, ruleset
 from termgraph.terms.ops.derivative import missing, pullback
 from termgraph.terms.ops.elementwise import (
-    cos,
-    digamma,
-    eq,
-    erf,
-    exp,
-    gammaln,
-    i0e,
-    i1e,
-    log,
-    log1p,
-    sign,
-    sin,
-    sqr,
-    switch,
-)  # fmt: skip
+    cos, digamma, eq, erf, exp, gammaln, i0e, i1e, log, log1p, sign, sin, sqr, switch,
+)
 from termgraph.terms.ops.special import (
-    beta,
-    betaincinv,
-    binom,
-    cosint,
-    dawsn,
-    exp1,
-    expi,
-    expn,
-    gammainccinv,
-    gammaincinv,
-    hyp2f1,
-    ive,
-    kv,
-    kve,
-    owens_t,
-    poch,
-    sinint,
-    spence,
-    zeta,
-)  # fmt: skip
+    beta, betaincinv, binom, cosint, dawsn, exp1, expi, expn, gammainccinv, gammaincinv, hyp2f1, ive, kv, kve, owens_t,
+    poch, sinint, spence, zeta,
+)
 
 ORDER = missing("Bessel functions are differentiated by their argument, not their order")
 SHAPE = missing("inverses of incomplete functions are differentiated by their last argument, not by shapes")

@@ -4,20 +4,8 @@ from termgraph.rulelib._goals_index import index_before_reduction, index_of_join
 from termgraph.rulelib._goals_shapes import elemwise
 from termgraph.rules import Integer, Vector, head, param, rule, ruleset, seg
 from termgraph.rules.index_parts import (
-    at,
-    before_order,
-    composed,
-    disjoint,
-    fills,
-    item_at,
-    items_at,
-    lengths_at,
-    of_columns,
-    of_rows,
-    of_scalars,
-    of_value,
-    order_after,
-    plain,
+    at, before_order, composed, disjoint, fills, item_at, items_at, lengths_at, of_columns, of_rows, of_scalars,
+    of_value, order_after, plain,
 )
 from termgraph.rules.length_parts import has_length
 from termgraph.terms.ops.basic import dimshuffle

@@ -5,43 +5,15 @@ ranges prove, and that the mode UNSAFE takes on trust. A division by 0 gives 0.
 """
 
 from termgraph.rules import (
-    Float,
-    Integer,
-    Uniform,
-    apart,
-    at_most,
-    below,
-    divides,
-    head,
-    no_overflow,
-    nonnegative,
-    nonzero,
-    of_integers,
-    positive,
-    rule,
-    ruleset,
+    Float, Integer, Uniform, apart, at_most, below, divides, head, no_overflow, nonnegative, nonzero, of_integers,
+    positive, rule, ruleset,
 )
 from termgraph.rules.number_parts import after_mask, two_to
 from termgraph.rules.range_facts import leaves_rest
 from termgraph.terms.ops.assume import between
 from termgraph.terms.ops.elementwise import (
-    bitwise_and,
-    clip,
-    copysign,
-    eq,
-    floor_div,
-    fmod,
-    ge,
-    gt,
-    le,
-    left_shift,
-    lt,
-    maximum,
-    minimum,
-    mod,
-    neq,
-    right_shift,
-    trunc,
+    bitwise_and, clip, copysign, eq, floor_div, fmod, ge, gt, le, left_shift, lt, maximum, minimum, mod, neq,
+    right_shift, trunc,
 )
 
 Number = Uniform & Integer

@@ -2,20 +2,8 @@
 
 from termgraph.rules import Bool, Integer, absorbing, complement, dual, head, rule, ruleset
 from termgraph.terms.ops.elementwise import (
-    add,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    invert,
-    left_shift,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    mul,
-    right_shift,
+    add, bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, logical_and, logical_not, logical_or, logical_xor,
+    maximum, minimum, mul, right_shift,
 )
 
 

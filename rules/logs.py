@@ -2,20 +2,7 @@
 
 from termgraph.rules import Float, finite, nonnegative, param, positive, rule, ruleset, this
 from termgraph.terms.ops.elementwise import (
-    abs_,
-    exp,
-    exp2,
-    expm1,
-    gamma,
-    gammaln,
-    log,
-    log1mexp,
-    log1p,
-    log2,
-    sigmoid,
-    softplus,
-    sqr,
-    sqrt,
+    abs_, exp, exp2, expm1, gamma, gammaln, log, log1mexp, log1p, log2, sigmoid, softplus, sqr, sqrt,
 )
 from termgraph.terms.ops.reduce import prod, sum_
 

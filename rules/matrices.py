@@ -2,21 +2,8 @@
 positive definite, products of Kronecker. How structure passes through the operators is in `_facts_matrices`."""
 
 from termgraph.rules import (
-    Float,
-    Matrix,
-    Vector,
-    diagonal,
-    lower_triangular,
-    nonzero,
-    orthogonal,
-    param,
-    positive,
-    positive_definite,
-    rule,
-    ruleset,
-    seg,
-    symmetric,
-    upper_triangular,
+    Float, Matrix, Vector, diagonal, lower_triangular, nonzero, orthogonal, param, positive, positive_definite, rule,
+    ruleset, seg, symmetric, upper_triangular,
 )
 from termgraph.rules.constant_guards import Unit
 from termgraph.rules.parts import length
@@ -24,19 +11,7 @@ from termgraph.rules.shape_facts import square
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.elementwise import abs_, exp, log, sign, sqr, sqrt
 from termgraph.terms.ops.linalg import (
-    cholesky,
-    det,
-    dot,
-    eigvalsh,
-    expm,
-    inv,
-    matmul,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    solve_triangular,
-    svdvals,
+    cholesky, det, dot, eigvalsh, expm, inv, matmul, pinv, qr, slogdet, solve, solve_triangular, svdvals,
 )
 from termgraph.terms.ops.reduce import prod, sum_
 from termgraph.terms.ops.shaping import alloc_diag, eye, reshape

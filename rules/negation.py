@@ -1,30 +1,8 @@
 """Signs go outside and sums are written `P - N`; whole numbers cancel exactly, in every dtype."""
 
 from termgraph.rules import (
-    Constant,
-    Float,
-    Guard,
-    Inexact,
-    Integer,
-    NonConst,
-    Real,
-    Uniform,
-    Unsigned,
-    even,
-    finite,
-    head,
-    needed_once,
-    negative,
-    nonnegative,
-    nonpositive,
-    odd,
-    of_integers,
-    param,
-    positive,
-    rule,
-    ruleset,
-    seg,
-    this,
+    Constant, Float, Guard, Inexact, Integer, NonConst, Real, Uniform, Unsigned, even, finite, head, needed_once,
+    negative, nonnegative, nonpositive, odd, of_integers, param, positive, rule, ruleset, seg, this,
 )
 from termgraph.rules.constant_guards import below_zero
 from termgraph.terms.ops.basic import dimshuffle

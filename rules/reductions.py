@@ -1,29 +1,10 @@
 """Reductions: fewer axes, fewer passes, and nothing reduced that does not vary."""
 
 from termgraph.rulelib._goals_reduce import (
-    chosen_for_all,
-    constant_divisor,
-    constant_factors,
-    reduced_before_order,
-    sum_of_parts,
-    without_short_axes,
+    chosen_for_all, constant_divisor, constant_factors, reduced_before_order, sum_of_parts, without_short_axes,
 )
 from termgraph.rules import (
-    Bool,
-    Float,
-    Scalar,
-    Uniform,
-    dual,
-    exact_in,
-    head,
-    needed_once,
-    nonzero,
-    param,
-    positive,
-    rule,
-    ruleset,
-    seg,
-    this,
+    Bool, Float, Scalar, Uniform, dual, exact_in, head, needed_once, nonzero, param, positive, rule, ruleset, seg, this,
 )
 from termgraph.rules.length_parts import repeats, repetitions, unrepeated
 from termgraph.rules.parts import lengths, merged
@@ -31,20 +12,8 @@ from termgraph.rules.shape_facts import along_one, increasing, reduces, single
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import cast, exp, logical_not, mul, neq, sqr, switch
 from termgraph.terms.ops.reduce import (
-    all_,
-    any_,
-    argmax,
-    argmin,
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    logsumexp,
-    max_,
-    min_,
-    prod,
-    sum_,
-)  # fmt: skip
+    all_, any_, argmax, argmin, cummax, cummin, cumprod, cumsum, logsumexp, max_, min_, prod, sum_,
+)
 from termgraph.terms.ops.shaping import alloc, join
 from termgraph.terms.ops.sorting import argsort, sort
 

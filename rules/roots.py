@@ -2,21 +2,7 @@
 
 from termgraph.rules import Float, rule, ruleset
 from termgraph.terms.ops.elementwise import (
-    abs_,
-    arccosh,
-    arcsinh,
-    arctanh,
-    cosh,
-    gt,
-    hypot,
-    log,
-    log1p,
-    minimum,
-    sinh,
-    softplus,
-    sqr,
-    sqrt,
-    switch,
+    abs_, arccosh, arcsinh, arctanh, cosh, gt, hypot, log, log1p, minimum, sinh, softplus, sqr, sqrt, switch,
 )
 
 LOG2 = 0.6931471805599453

@@ -3,16 +3,7 @@
 from termgraph.rules import param, rule, ruleset
 from termgraph.terms.ops.shaping import shape_i
 from termgraph.terms.ops.sparse import (
-    csm,
-    csm_data,
-    csm_dense,
-    csm_diagonal,
-    csm_dot,
-    csm_indices,
-    csm_indptr,
-    csm_majors,
-    csm_sample,
-    csm_shape,
+    csm, csm_data, csm_dense, csm_diagonal, csm_dot, csm_indices, csm_indptr, csm_majors, csm_sample, csm_shape,
 )
 
 
