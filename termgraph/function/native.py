@@ -364,15 +364,20 @@ def _ports(maker: Maker, layout: Layout, defaults: Sequence[Default]) -> list[An
 
 def _fail(maker: Maker, code: CProgram, layout: Layout, status: tuple[Any, ...], known: Shapes) -> None:
     """Raise what a failed program reports, in the user's words."""
+    raise _failure(maker, code, layout, status, known) from None
+
+
+def _failure(maker: Maker, code: CProgram, layout: Layout, status: tuple[Any, ...], known: Shapes) -> Exception:
+    """The error to raise. Who raises it must not keep it: it holds its traceback, that the frames and the arguments."""
     error = running.failure(program_library.with_terms(code, partial(_generated, maker, layout, known)), *status)
     term = getattr(error, "term", None)
     if term is None:
-        raise error
+        return error
     work = maker.work
     if not hasattr(error, "loops"):
         (error.term,) = in_graph(maker, layout, [term])  # type: ignore[attr-defined]
     operands = [(a, a.type) for a in error.term.args]  # type: ignore[attr-defined]
-    raise explain(error, _Place(error.term), operands, work.lookup, work.program) from None  # type: ignore[attr-defined]
+    return explain(error, _Place(error.term), operands, work.lookup, work.program)  # type: ignore[attr-defined]
 
 
 class _Place:

@@ -265,11 +265,15 @@ def shared(
         except TypeMismatch:
             raise  # a value of this kind, but one that cannot be held: no other kind of memory is meant
         except TypeError as err:
-            misnamed = meant(make, err, more, "shared") if more else err
-            wrong = wrong if misnamed is err else misnamed
+            if more and (misnamed := meant(make, err, more, "shared")) is not err:
+                wrong = misnamed
+            misnamed = None  # else it holds its traceback, that this frame, and that the value until all is collected
             refusals.append(f"{make.__name__}: {err}")
     if wrong is not None:
-        raise wrong
+        try:
+            raise wrong
+        finally:
+            wrong = None
     raise TypeError(f"no shared variable can hold {describe_value(value)}\n  " + "\n  ".join(refusals))
 
 

@@ -220,7 +220,10 @@ class Machine:
     def _raise(self, i: int, slots: list[Any], error: Exception) -> NoReturn:
         instruction = self.program.instructions[i]
         operands = [(self.program.term_of[s], slots[s]) for s in instruction.inputs]
-        raise explain(error, instruction, operands, self.lookup, self.program)
+        try:
+            raise explain(error, instruction, operands, self.lookup, self.program)
+        finally:
+            del error  # which holds its traceback, that this frame, and that all values until they are collected
 
 
 def in_lines(program: Program, steps: Sequence[tuple]) -> Callable[..., list[Any]]:

@@ -85,7 +85,10 @@ def compile_program(
         if hasattr(error, "term"):
             error.plain = str(error)  # type: ignore[attr-defined]  # for whoever can name the term better
             error.args = (f"{error.term.op.family.name}: {error}\n  in {one_line(error.term)}",)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # it holds its traceback, that this frame
 
     with ledger.timed("bind"):
         return bind(library, program.signature, name=name, constants=program.constants, fail=fail or report, **binding)
