@@ -13,14 +13,13 @@ from termgraph.tensor.layers import linear
 from termgraph.tensor.lengths import length, of_length, same
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import Length, TensorLike
-from termgraph.tensor.losses import scaled_scores
+from termgraph.tensor.losses import masked_scores, scaled_scores, seeing
 from termgraph.tensor.noise import dropout
 from termgraph.tensor.products import matmul
 from termgraph.tensor.reductions import mean, softmax
 from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, reshape, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import finfo
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 
@@ -59,7 +58,7 @@ def multi_head_attention_forward(
     `in_proj_weight` has the rows of queries, keys and values one below the other, or `use_separate_proj_weight` asks
     for three matrices. True in a mask means that a key is not seen; masks of numbers are added to the scores.
     `is_causal` lets each place see those up to itself. Dropout in training draws from the random stream `rng`. A place
-    that sees nothing is NaN (in PyTorch it is `out_proj_bias` with `need_weights=False`).
+    that sees nothing is NaN, without `need_weights` `out_proj_bias`.
 
     >>> import numpy as np, termgraph.tensor as T
     >>> x, eye = np.ones((3, 1, 2)), np.eye(2)
@@ -91,12 +90,17 @@ def multi_head_attention_forward(
 
     q, k, v = heads(q, many), heads(k, places), heads(v, places)
     scores = matmul(q * math.sqrt(num_heads / width), swapaxes(k, -1, -2))
-    for mask in _masks(attn_mask, key_padding_mask, is_causal, more, many, batch, num_heads, places - more, batched):
-        scores = ew.switch(mask, -math.inf, scores) if mask.type.dtype == "bool" else scores + cast(mask, scores.dtype)
+    masks = _masks(attn_mask, key_padding_mask, is_causal, more, many, batch, num_heads, places - more, batched)
+    scores, seen = masked_scores(
+        scores, [ew.logical_not(m) if m.type.dtype == "bool" else cast(m, scores.dtype) for m in masks]
+    )
+    seen = seen if len(masks) > is_causal and not more else None  # what may be empty
     found = softmax(scores, axis=-1)
+    if need_weights:
+        found, seen = seeing(found, seen, math.nan), None
     if training and dropout_p:
         found = dropout(found, dropout_p, rng)  # type: ignore[arg-type]  # which says what is wrong
-    out = reshape(dimshuffle(matmul(found, v), 2, 0, 1, 3), (many, batch, width))
+    out = reshape(dimshuffle(seeing(matmul(found, v), seen), 2, 0, 1, 3), (many, batch, width))
     out = linear(out, out_proj_weight, out_proj_bias)
     shown: Any = None
     if need_weights:
@@ -205,7 +209,7 @@ def dot_product_attention(
     if seen is not None and seen.type.dtype != "bool":
         raise TypeError(f"{who}: mask must be truth values, got {mask} of type {seen.type}; numbers are a bias")
     row, column = expand_dims(arange(many), 1), arange(places)
-    rules = []
+    rules = [] if seen is None else [seen]
     if is_causal:
         rules.append(dimshuffle(ew.ge(row, column), "x", "x", 0, 1))
     if local_window_size is not None:
@@ -215,14 +219,11 @@ def dot_product_attention(
     if key_value_seq_lengths is not None:
         within = ew.lt(column, expand_dims(as_tensor(key_value_seq_lengths), 1))
         rules.append(dimshuffle(within, 0, "x", "x", 1))
-    for rule in rules:
-        seen = rule if seen is None else seen & rule
     q, k, v = (swapaxes(x, 1, 2) for x in (q, k, v))
     scores = scaled_scores(q, k, scale)
     if bias is not None:
         scores = scores + cast(_four(who, "bias", bias), q.type.dtype)
-    if seen is not None:  # finite, so that a query that sees nothing is an average, which has a gradient
-        scores = ew.switch(seen, scores, float(finfo(scores.type.np_dtype).min))
+    scores, _ = masked_scores(scores, rules)
     found = swapaxes(matmul(softmax(scores, axis=-1), v), 1, 2)
     if query_seq_lengths is not None:
         counts = ew.lt(arange(many), expand_dims(as_tensor(query_seq_lengths), 1))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.products import matmul
+from termgraph.tensor.reductions import any as any_of
 from termgraph.tensor.reductions import log_softmax, mean, softmax, wide
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take, take_along_axis
 from termgraph.tensor.shaping import broadcast_arrays, expand_dims, moveaxis, squeeze, swapaxes
 from termgraph.tensor.variable import TensorVariable, is_plain_number
 from termgraph.tensor.wrap import as_tensor, pad_rank
-from termgraph.terms.dtypes import HALVES
+from termgraph.terms.dtypes import HALVES, finfo
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import at_axis, normal_axis
@@ -356,7 +358,7 @@ def scaled_dot_product_attention(
     """softmax(query @ key.T * scale) @ value over the last two axes; `scale` is 1 / sqrt(width) unless given.
 
     A mask of truth values says which keys a query sees, one of numbers is added to the scores; `is_causal` lets each
-    query see the keys up to its own place. A row that sees nothing is NaN. (PyTorch has a rate of dropout before
+    query see the keys up to its own place. A query that sees nothing gives 0. (PyTorch has a rate of dropout before
     `is_causal`, so that what comes after the mask is given by name.)
 
     >>> import termgraph.tensor as T
@@ -365,14 +367,11 @@ def scaled_dot_product_attention(
     """
     query, key, value = as_tensor(query), as_tensor(key), as_tensor(value)
     scores = scaled_scores(query, key, scale)
-    masks = []
+    masks = [] if attn_mask is None else [as_tensor(attn_mask)]
     if is_causal:
         masks.append(tri(length(query, query.ndim - 2), length(key, key.ndim - 2), dtype="bool"))
-    if attn_mask is not None:
-        masks.append(as_tensor(attn_mask))
-    for mask in masks:
-        scores = ew.switch(mask, scores, -math.inf) if mask.type.dtype == "bool" else scores + mask
-    return matmul(softmax(scores, axis=-1), value)
+    scores, seen = masked_scores(scores, masks)
+    return seeing(matmul(softmax(scores, axis=-1), value), None if attn_mask is None else seen)
 
 
 def scaled_scores(query: TensorVariable, key: TensorVariable, scale: TensorLike | None) -> TensorVariable:
@@ -381,3 +380,21 @@ def scaled_scores(query: TensorVariable, key: TensorVariable, scale: TensorLike 
         width = length(query, query.ndim - 1)
         scale = 1 / math.sqrt(width) if isinstance(width, int) else 1 / ew.sqrt(cast(width, query.type.dtype))
     return ew.mul(matmul(query, swapaxes(key, -1, -2)), scale)
+
+
+def masked_scores(scores: TensorVariable, masks: Sequence[TensorVariable]) -> tuple[TensorVariable, Any]:
+    """Scores under masks, and which of them are seen, if not all: where a mask is True, or a number above -inf.
+
+    What is not seen is the least number there is: a row of such has a softmax and a gradient, which one of -inf has not.
+    """
+    seen = None
+    for mask in masks:
+        if mask.type.dtype != "bool":
+            scores, mask = scores + mask, ew.neq(mask, -math.inf)
+        seen = mask if seen is None else seen & mask
+    return (scores if seen is None else ew.switch(seen, scores, float(finfo(scores.type.np_dtype).min))), seen
+
+
+def seeing(found: TensorVariable, seen: TensorVariable | None, otherwise: float = 0.0) -> TensorVariable:
+    """What queries found, and another number for those that see no key."""
+    return found if seen is None else ew.switch(any_of(seen, axis=-1, keepdims=True), found, otherwise)

@@ -164,6 +164,40 @@ def test_queries_that_see_nothing(dtype, linker):
     assert np.isfinite(got).all() and not got[1].any() and np.isfinite(slope).all() and not slope[1].any()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("linker", ["FAST_RUN", "py"])
+def test_queries_that_see_nothing_are_zero_as_in_pytorch(dtype, linker):
+    x, mode = T.tensor("x", dtype=dtype, shape=(3, 1, 4)), linker if linker == "FAST_RUN" else tg.Mode(linker=linker)
+    values = (np.arange(12).reshape(3, 1, 4) % 5 / 4).astype(dtype)
+    seen = np.tri(3, dtype=bool)
+    seen[1] = False
+    added, hidden = np.where(seen, np.array(0, dtype), -np.inf).astype(dtype), T.constant(~seen)
+    w, bias = np.concatenate([np.eye(4)] * 3).astype(dtype), np.arange(4).astype(dtype)
+    layer = (x, x, x, 4, 2, w, None, None, None, False, 0.0, np.eye(4, dtype=dtype), bias)
+
+    def alone(**how):
+        return nnet.scaled_dot_product_attention(x[:, 0], x[:, 0], x[:, 0], **how)
+
+    for out, none in (
+        (alone(attn_mask=seen), 0), (alone(attn_mask=added), 0), (alone(attn_mask=seen, is_causal=True), 0),
+        (nnet.multi_head_attention_forward(*layer, attn_mask=hidden, need_weights=False)[0][:, 0], bias),
+        (nnet.multi_head_attention_forward(*layer, attn_mask=added, need_weights=False)[0][:, 0], bias),
+    ):  # fmt: skip
+        got, slope = tg.function([x], [out, tg.grad(T.sqr(out).sum(), x)], mode=mode)(values)
+        assert got.dtype == slope.dtype == dtype and np.isfinite(slope).all() and slope.any()
+        np.testing.assert_array_equal(got[1], np.broadcast_to(none, 4))
+        assert got[[0, 2]].all(axis=1).any() and np.isfinite(got).all()
+    out, weights = nnet.multi_head_attention_forward(*layer, attn_mask=hidden)
+    for got in tg.function([x], [out[:, 0], weights[0]], mode=mode)(values):  # PyTorch's, too
+        assert np.isnan(got).all(axis=1).tolist() == [False, True, False] and np.isfinite(got[[0, 2]]).all()
+    nothing = np.ones((3, 1), bool)
+    out = nnet.multi_head_attention_forward(*layer, key_padding_mask=nothing.T, is_causal=True, need_weights=False)[0]
+    np.testing.assert_array_equal(tg.function([x], out, mode=mode)(values), np.broadcast_to(bias, (3, 1, 4)))
+    none = T.tensor("none", dtype=dtype, shape=(None, 4))
+    f = tg.function([x, none], nnet.scaled_dot_product_attention(x[:, 0], none, none), mode=mode)
+    np.testing.assert_array_equal(f(values, np.zeros((0, 4), dtype)), np.zeros((3, 4)))
+
+
 def test_unknown_numbers_of_heads(rng):
     q, k = T.dtensor4("q"), T.dtensor4("k")
     out = nnet.dot_product_attention(q, k, k)
