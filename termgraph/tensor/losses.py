@@ -385,7 +385,7 @@ def scaled_scores(query: TensorVariable, key: TensorVariable, scale: TensorLike 
 def masked_scores(scores: TensorVariable, masks: Sequence[TensorVariable]) -> tuple[TensorVariable, Any]:
     """Scores under masks, and which of them are seen, if not all: where a mask is True, or a number above -inf.
 
-    What is not seen is the least number there is: a row of such has a softmax and a gradient, which one of -inf has not.
+    What is not seen is the least number there is: a row of these has a softmax and a gradient, one of -inf has none.
     """
     seen = None
     for mask in masks:
