@@ -85,6 +85,7 @@ op(
 )
 op("hyp2f1", "y:q[n,m]", "T.hyp2f1(1.5, 2.0, 2.5, y)", numpy="scipy.special.hyp2f1(1.5, 2.0, 2.5, y)",
    jax="jax.scipy.special.hyp2f1(1.5, 2.0, 2.5, y)", **SCIPYS)  # fmt: skip
+op("lambertw", "x:p[n,m]", numpy="scipy.special.lambertw(x).real", jax=None, grad=True, **SCIPYS)
 op("factorial loggamma", "x:p[n,m]", numpy="scipy.special.NAME(x)", jax=None, grad=True, **SCIPYS)
 op("tri_gamma", "x:p[n,m]", numpy="scipy.special.polygamma(1, x)", jax="jax.scipy.special.polygamma(1, x)", **SCIPYS)
 op("sici", "x:p[n,m]", numpy="list(scipy.special.sici(x))", jax="list(jax.scipy.special.sici(x))", grad=True, **SCIPYS)

@@ -305,6 +305,7 @@ from termgraph.tensor.special import factorial as factorial
 from termgraph.tensor.special import gammal as gammal
 from termgraph.tensor.special import gammau as gammau
 from termgraph.tensor.special import kn as kn
+from termgraph.tensor.special import lambertw as lambertw
 from termgraph.tensor.special import loggamma as loggamma
 from termgraph.tensor.special import sici as sici
 from termgraph.tensor.special import tri_gamma as tri_gamma

@@ -116,6 +116,20 @@ def kn(n: TensorLike, x: TensorLike) -> TensorVariable:
 
 
 @on_terms
+def lambertw(z: TensorLike, k: TensorLike = 0) -> TensorVariable:
+    """The w with w * exp(w) = z, of real numbers: the w from -1 on with k = 0, that up to -1 with k = -1.
+
+    NaN where w is not real: below -1/e (the float next to it counts as -1/e), above 0 with k = -1, and on other
+    branches. Complex numbers are refused (SciPy's results are always complex).
+
+    >>> import termgraph.tensor as T
+    >>> T.lambertw([T.e, -0.1]).eval().round(6), T.lambertw(-0.1, -1).eval().round(6)
+    (array([ 1.      , -0.111833]), np.float64(-3.577152))
+    """
+    return ops.lambertw(z, k)
+
+
+@on_terms
 def sici(x: TensorLike) -> list:
     """[sinint(x), cosint(x)]: the integrals of sine and cosine.
 
@@ -162,6 +176,6 @@ def _boxcox(log: TensorVariable, lmbda: TensorVariable) -> Any:
 
 log1pexp = ew.softplus
 __all__ = [
-    "boxcox", "boxcox1p", "chi2sf", "comb", "factorial", "gammal", "gammau", "kn", "log1pexp", "loggamma", "sici",
+    "boxcox", "boxcox1p", "chi2sf", "comb", "factorial", "gammal", "gammau", "kn", "lambertw", "log1pexp", "loggamma", "sici",
     "tri_gamma",
 ]  # fmt: skip

@@ -74,6 +74,44 @@ cosint = elementwise(
     doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
 )  # fmt: skip
 
+# real branches of Lambert's function, in C as here: SciPy's loses all digits near -1/e
+NEAREST = -0.36787944117144233  # to -1/e
+ABOVE = 1.2428753672788363e-17  # how far -1/e is from there
+PIECES = (-0.3, 3.0)  # where the three forms meet
+TO_ROOT = (769 / 17280, -43 / 540, 11 / 72, -1 / 3, 1.0)  # W + 1 as powers of sqrt(2 * (e * x + 1))
+
+
+@meanings.in_dtype
+def _lambertw(x: np.ndarray, k: np.ndarray) -> Any:
+    """Halley's steps: for W + 1 near -1/e, for W where it is small, and by logarithms."""
+    at_root = x == x.dtype.type(NEAREST)
+    x, lower = np.asarray(x, "float64"), k == -1
+    above = np.where(at_root, 0, np.e * ((x - NEAREST) - ABOVE))
+    p = np.sqrt(2 * above) * np.where(lower, -1, 1)
+    u = p * functools.reduce(lambda total, c: total * p + c, TO_ROOT)
+    small, far = np.log1p(x), np.log(np.abs(x))
+    w = small * (1 - np.log1p(small) / (2 + small))
+    more = np.log(np.abs(far))
+    v = far - more + more / far + more * (more - 2) / (2 * far * far)
+    for _ in range(3):
+        e = np.exp(u)
+        f, slope = u * e - np.expm1(u) - above, u * e
+        u = u - np.where(f == 0, 0, f / (slope - f * (u + 1) * e / (2 * slope)))
+        e = np.exp(w)
+        f, slope = w * e - x, e * (w + 1)
+        w = w - f / (slope - f * (w + 2) / (2 * (w + 1)))
+        f, slope = v - far + np.log(np.abs(v)), 1 + 1 / v
+        v = v - f / (slope + f / (2 * v * v * slope))
+    found = np.where(x < PIECES[0], u - 1, np.where(lower | (x > PIECES[1]), v, w))
+    found = np.where(lower, np.where(x == 0, -np.inf, np.where(x < 0, found, np.nan)), np.where(x == np.inf, x, found))
+    return np.where(lower | (k == 0), found, np.nan)
+
+
+lambertw = elementwise(
+    "lambertw", 2, _lambertw, special_rule, "tg_lambertw", cost=200,
+    doc="The w with w * exp(w) = x: the one from -1 on with k = 0, that up to -1 with k = -1; NaN where it is not real.",
+)  # fmt: skip
+
 # SciPy's confluent hypergeometric function is not here: its loop crashes or has no end for some operands.
 CALLED["hyp2f1"] = 4
 hyp2f1 = elementwise(

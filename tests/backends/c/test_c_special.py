@@ -187,6 +187,27 @@ def test_functions_that_are_calls_of_scipys():
     assert np.isnan(T.hyp2f1(1e5, 0.5, -2.5, [np.nan]).eval()).all()  # SciPy's loop crashes
 
 
+@pytest.mark.parametrize("dtype, units", [("float64", 4), ("float32", 1)])
+@pytest.mark.parametrize("linker", ["c", "py"])
+def test_branches_of_lamberts_function(dtype, units, linker, rng):
+    at, inf, tiny = np.array(-0.36787944117144233, dtype), np.inf, -300 if dtype == "float64" else -37
+    x = T.tensor("x", dtype=dtype, shape=(None,))
+    f = tg.function([x], [T.lambertw(x), T.lambertw(x, -1)], mode=tg.Mode(linker=linker))
+    last = np.nextafter(at, np.zeros((), dtype))
+    below = np.concatenate([last + 10 ** rng.uniform(-17, -1, 200), rng.uniform(last, 0, 200), [-0.3, -0.25, last],
+                            -(10 ** rng.uniform(tiny, -2, 100))]).astype(dtype)  # fmt: skip
+    above = np.concatenate([rng.uniform(0, 9, 99), 10 ** rng.uniform(tiny, -tiny, 99), [3, 1e-20]]).astype(dtype)
+    with mpmath.workdps(60):
+        for k, points in ((0, below), (-1, below), (0, above)):
+            exact = [mpmath.lambertw(mpmath.mpf(float(v)), k).real for v in points]
+            assert off_by(f(points)[-k], exact) < units
+    special = np.array([at, np.nextafter(at, np.array(-1, dtype)), -1, 0, -0.0, inf, -inf, np.nan, 1], dtype)
+    upper, lower = f(special)
+    np.testing.assert_array_equal(upper[:-1], [-1, np.nan, np.nan, 0, 0, inf, np.nan, np.nan])
+    np.testing.assert_array_equal(lower, [-1, np.nan, np.nan, -inf, -inf, *[np.nan] * 4])
+    assert np.signbit(upper[3:5]).tolist() == [False, True] and f(special[:0])[0].shape == (0,)
+
+
 @pytest.mark.parametrize("dtype, units", [("float64", 6), ("float32", 6)])
 def test_scaled_bessel_functions(dtype, units):
     points = np.array([*np.linspace(-60, 60, 61), 1e-3, 8, 1e12, 1e30], dtype)

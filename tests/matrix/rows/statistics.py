@@ -50,6 +50,8 @@ for name, theirs in {"beta": sps.beta, "poch": sps.poch, "binom": sps.binom, "co
         lambda c: [c.x(1.5, 4), c.partner(0.5, 4, dtype=c.dtype)], dtypes=WIDE, smooth=name not in ("kn", "chi2sf", "comb", "gammal", "gammau", "zeta"), **PLAIN)  # fmt: skip
 for name in ("exp1", "expi", "spence", "dawsn", "loggamma", "factorial"):
     row(name, getattr(T, name), in_floats(lambda x, f=getattr(sps, name): np.real(f(x))), lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
+row("lambertw", lambda x, k: T.lambertw(x, k), lambda x, k: in_floats(lambda v: np.real(sps.lambertw(v, k)))(x),
+    lambda c: [c.x(-0.35, -0.01), {"k": -c.flip()}][1], dtypes=FLOATING, **PLAIN)  # fmt: skip
 row("tri_gamma", T.tri_gamma, in_floats(lambda x: sps.polygamma(1, x)), lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
 row("sici", T.sici, lambda x: [in_floats(lambda v, k=k: sps.sici(v)[k])(x) for k in (0, 1)], lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
 for name in ("gammaincinv", "gammainccinv", "betaincinv", "hyp2f1"):

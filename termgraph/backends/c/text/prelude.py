@@ -338,7 +338,7 @@ _FIXED = {
 }
 # Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
 LATER = {
-    ("tg_scipy", "tg_polygamma_far_", "tg_sinint_", "tg_cosint_", *[f"tg_{name}_" for name in CALLED]):
+    ("tg_scipy", "tg_polygamma_far_", "tg_sinint_", "tg_cosint_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
         lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
      "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),
