@@ -176,6 +176,6 @@ def _boxcox(log: TensorVariable, lmbda: TensorVariable) -> Any:
 
 log1pexp = ew.softplus
 __all__ = [
-    "boxcox", "boxcox1p", "chi2sf", "comb", "factorial", "gammal", "gammau", "kn", "lambertw", "log1pexp", "loggamma", "sici",
-    "tri_gamma",
+    "boxcox", "boxcox1p", "chi2sf", "comb", "factorial", "gammal", "gammau", "kn", "lambertw", "log1pexp", "loggamma",
+    "sici", "tri_gamma",
 ]  # fmt: skip

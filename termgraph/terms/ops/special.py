@@ -109,7 +109,7 @@ def _lambertw(x: np.ndarray, k: np.ndarray) -> Any:
 
 lambertw = elementwise(
     "lambertw", 2, _lambertw, special_rule, "tg_lambertw", cost=200,
-    doc="The w with w * exp(w) = x: the one from -1 on with k = 0, that up to -1 with k = -1; NaN where it is not real.",
+    doc="The w with w * exp(w) = x, from -1 on with k = 0, up to -1 with k = -1; NaN where it is not real.",
 )  # fmt: skip
 
 # SciPy's confluent hypergeometric function is not here: its loop crashes or has no end for some operands.
