@@ -27,7 +27,8 @@ finally:
     sys.path.remove(FOLDER)
 
 DERIVED = derived()
-SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse}
+SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse,
+          "ndimage.": T.ndimage, "stats.": T.stats}  # fmt: skip
 
 
 def without_a_row() -> list[str]:

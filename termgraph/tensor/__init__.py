@@ -31,6 +31,7 @@ _MODULES = (
     "windows", "inserting", "comparing", "running", "special",
 )  # fmt: skip
 _NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
+_LATER = ("ndimage", "stats")  # namespaces that are imported when somebody asks for them
 
 for _name in _MODULES:
     _module = _import_module(f"termgraph.tensor.{_name}")
@@ -47,15 +48,19 @@ nlinalg = slinalg = globals()["linalg"]  # Theano's names
 
 
 def __getattr__(name: str) -> object:
+    if name in _LATER:
+        module = _import_module(f"termgraph.tensor.{name}")  # which is an attribute from then on
+        module.__dict__.setdefault("__getattr__", _refuse_in(f".{name}"))
+        return module
     if name in _ABOVE:
         return _ABOVE[name]()
     raise _no_such_function(name)
 
 
 def __dir__() -> list[str]:
-    spaces = {*_NAMESPACES, "nlinalg", "slinalg", "random"}
+    spaces = {*_NAMESPACES, *_LATER, "nlinalg", "slinalg", "random"}
     names = [n for n, value in globals().items() if n in spaces or not isinstance(value, _ModuleType)]
-    return sorted({*names, *_ABOVE})
+    return sorted({*names, *_LATER, *_ABOVE})
 
 
 _facts.users_begin()

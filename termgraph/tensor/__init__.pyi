@@ -11,9 +11,11 @@ from termgraph.tensor import fft as fft
 from termgraph.tensor import linalg as linalg
 from termgraph.tensor import linalg as nlinalg
 from termgraph.tensor import linalg as slinalg
+from termgraph.tensor import ndimage as ndimage
 from termgraph.tensor import nnet as nnet
 from termgraph.tensor import random as random
 from termgraph.tensor import signal as signal
+from termgraph.tensor import stats as stats
 from termgraph.tensor.arranging import apply_over_axes as apply_over_axes
 from termgraph.tensor.arranging import block as block
 from termgraph.tensor.arranging import packbits as packbits

@@ -17,7 +17,7 @@ from termgraph.tensor.variable import Constant, TensorVariable, set_meeting
 difflib, elsewhere = lazy("difflib"), lazy("termgraph.tensor.elsewhere")
 einops_backend = lazy("termgraph.tensor.einops_backend")
 ABOVE: dict[str, Callable[[], object]] = {}  # names of T whose functions stand above this room; termgraph fills it
-PLACES = ("", "linalg.", "nnet.", "fft.", "signal.")
+PLACES = ("", "linalg.", "nnet.", "fft.", "signal.", "ndimage.", "stats.")
 
 
 # ---------------------------------------------------------------------- names that do not exist

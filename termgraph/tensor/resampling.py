@@ -241,7 +241,7 @@ def grid_sample(
     taps = [
         _taps(places[..., spatial - 1 - d], length(x, 2 + d), mode, padding_mode, align_corners) for d in range(spatial)
     ]
-    found = to_dtype(_sum_of_corners(wide(x), taps), x.type.dtype)
+    found = to_dtype(sum_of_corners(wide(x), taps), x.type.dtype)
     return reshape(found, (*lengths(found)[:2], *sizes[1:-1]))
 
 
@@ -276,8 +276,9 @@ def _reflected(index: Any, n: Any, align_corners: bool) -> Any:
     return ew.minimum(once, period - once if align_corners else period - 1 - once)
 
 
-def _sum_of_corners(x: TensorVariable, taps: list[list[Tap]]) -> TensorVariable:
-    """The elements at all combinations of taps, each by the product of its weights."""
+def sum_of_corners(x: TensorVariable, taps: list[list[Tap]], outside: Any = None) -> TensorVariable:
+    """The elements at all combinations of taps, by the products of their weights; those outside are 0, or a number."""
+    other = np.zeros((), x.type.np_dtype) if outside is None else outside
     sizes = lengths(x)
     flat = reshape(x, (*sizes[:2], product(sizes[2:])))  # one place to look up for each corner
     batch, channel = arange(sizes[0])[:, None, None], arange(sizes[1])[:, None]
@@ -289,7 +290,7 @@ def _sum_of_corners(x: TensorVariable, taps: list[list[Tap]]) -> TensorVariable:
                 place = place * n + i
             found = flat[batch, channel, place[:, None]]
             if inside is not None:  # what is not read may be NaN
-                found = ew.switch(inside[:, None], found, np.zeros((), x.type.np_dtype))
+                found = ew.switch(inside[:, None], found, other)
             return found if weight is None else found * cast(weight[:, None], x.dtype)
         parts = []
         for tap in taps[d]:

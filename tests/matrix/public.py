@@ -14,7 +14,8 @@ from termgraph import sparse
 from . import rows  # noqa: F401  entered in the table
 from .table import ROWS
 
-SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse}
+SPACES = {"": T, "linalg.": T.linalg, "fft.": T.fft, "nnet.": T.nnet, "signal.": T.signal, "sparse.": sparse,
+          "ndimage.": T.ndimage, "stats.": T.stats}  # fmt: skip
 CONSTRUCTOR = re.compile(r"(cs[rc]_)?[bwilfdcz]?(scalar|vector|row|col|matrix|matrices|tensor\d?)s?")
 NO_VALUES = {
     "about graphs, not values": "ancestors applies_between clone clone_replace equal_computations conv_prices "

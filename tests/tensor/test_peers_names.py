@@ -4,7 +4,7 @@ import pytest
 
 import termgraph.tensor as T
 
-# What each module has beside the names of `T`, `T.nnet`, `T.signal`, `T.linalg` and `T.fft`: a reason, and the names.
+# What each module has beside the names of `T` and its namespaces: a reason, and the names.
 MISSING = {
     "torch.nn.functional": {
         "changes its argument": "celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_",
@@ -39,7 +39,7 @@ MISSING = {
         "not yet": "convolution_matrix dft eigh_tridiagonal expm_frechet fiedler fiedler_companion funm hadamard "
         "helmert hessenberg hilbert invhilbert invpascal leslie pascal qr_multiply rsf2csf"
     },
-    "jax.scipy.ndimage": {"not yet": "map_coordinates"},
+    "jax.scipy.stats": {"not yet": "dirichlet gaussian_kde mode multinomial multivariate_normal rankdata sem"},
     "scipy.signal": {
         "designs filters, whose numbers are constants: scipy.signal makes them": "abcd_normalize band_stop_obj bessel "
         "besselap bilinear_zpk buttap butter buttord cheb1ap cheb1ord cheb2ap cheb2ord cheby1 cheby2 check_COLA "
@@ -101,11 +101,18 @@ HERE = {
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
     "lfilter medfilt medfilt2d oaconvolve periodogram sosfilt sosfiltfilt spectrogram stft welch",
+    "jax.scipy.ndimage": "map_coordinates",
+    "jax.scipy.stats": "bernoulli beta betabinom binom cauchy chi2 expon gamma gennorm geom gumbel_l gumbel_r laplace "
+    "logistic nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy",
     "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp2f1 kl_div log_ndtr poch rel_entr sici spence",
 }
 
 
-SPACES = {"scipy.signal": (T.signal,), "jax.scipy.linalg": (T, T.linalg)}  # where to look; everywhere for others
+# Where to look; everywhere for others.
+SPACES = {
+    "scipy.signal": (T.signal,), "jax.scipy.ndimage": (T.ndimage,), "jax.scipy.stats": (T.stats,),
+    "jax.scipy.linalg": (T, T.linalg),
+}  # fmt: skip
 
 
 def names(module):

@@ -5,8 +5,11 @@ from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
+import scipy.ndimage
 import scipy.spatial.distance as spd
 import scipy.special as sps
+
+import termgraph.tensor as T
 
 from ..draw import FLOATING
 from ..table import row
@@ -114,6 +117,17 @@ def _images_and_grid(c):
 
 row("nnet.grid_sample", lambda x, g, padding_mode: nnet.grid_sample(x, g, padding_mode=padding_mode, align_corners=True), in_double(_grid),
     _images_and_grid, ranks=(4, 5), smooth=False, **{**PLACES, "loose": 1e3})  # fmt: skip
+
+
+def _array_and_places(c):
+    c.x(-2, 2, shape=(3, 4), special=False)
+    c.partner(-2, 5, shape=(2, c.n("places")), dtype="float64")
+    return {"order": int(c.flip()), "mode": c.pick("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")}
+
+
+row("ndimage.map_coordinates", lambda x, c, order, mode: T.ndimage.map_coordinates(x, c, order, mode),
+    lambda x, c, order, mode: scipy.ndimage.map_coordinates(x.astype("float64"), c, order=order, mode=mode).astype(x.dtype),
+    _array_and_places, ranks=(2,), smooth=False, **{**PLACES, "loose": 1e3})  # fmt: skip
 
 
 def _maps(c):

@@ -1,0 +1,106 @@
+"""T.stats: each function of each distribution is SciPy's, within its support and without, and its gradient."""
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats
+
+import termgraph as tg
+import termgraph.tensor as T
+
+SHAPES = {
+    "gennorm": [1.3], "t": [3.5], "vonmises": [1.5], "gamma": [2.5], "chi2": [3.0], "invgamma": [2.5], "lognorm": [0.7],
+    "weibull_min": [1.7], "f": [3.0, 5.0], "pareto": [2.5], "beta": [2.0, 3.5], "truncnorm": [-0.5, 2.0],
+    "wrapcauchy": [0.4], "bernoulli": [0.3], "binom": [7.0, 0.3], "betabinom": [7.0, 2.0, 3.0], "geom": [0.3],
+    "nbinom": [3.0, 0.4], "poisson": [2.5],
+}  # fmt: skip
+KINDS = "logpdf pdf logpmf pmf cdf sf logcdf logsf ppf isf".split()
+POINTS = np.array([-np.inf, -3, -1, -0.5, 0, 0.25, 0.5, 1, 1.5, 2, 3, 5, 6, 7, 7.5, 8, np.inf, np.nan])
+CHANCES = np.array([-1, 0, 0.1, 0.4, 0.9, 0.99, 1, 2, np.nan])
+
+
+def kinds_of(name):
+    return [k for k in KINDS if hasattr(getattr(T.stats, name), k)]
+
+
+def compare(name, mode, points=POINTS, rtol=1e-11, **place):
+    of, x = getattr(T.stats, name), T.dvector("x")
+    kinds, shapes = kinds_of(name), SHAPES.get(name, [])
+    found = tg.function([x], [getattr(of, k)(x, *shapes, **place) for k in kinds], mode=mode)
+    at = {k: CHANCES if k in ("ppf", "isf") else points for k in kinds}
+    got = {k: found(at[k])[i] for i, k in enumerate(kinds)}
+    for k in kinds:
+        with np.errstate(all="ignore"):
+            want = getattr(getattr(scipy.stats, name), k)(at[k], *shapes, **place)
+        want = np.where(np.isinf(at[k]) & np.isnan(want), -np.inf if "log" in k else 0, want)  # SciPy's NaN at the ends
+        np.testing.assert_allclose(got[k], want, rtol=rtol, atol=1e-15, err_msg=f"{name}.{k}")
+
+
+@pytest.mark.parametrize("name", T.stats.__all__)
+def test_functions_are_those_of_scipy(name):
+    whole = getattr(T.stats, name).whole
+    compare(name, "FAST_RUN", **({"loc": 1} if whole else {"loc": 0.5, "scale": 2.0}))
+    compare(name, tg.Mode(linker="py"))
+
+
+@pytest.mark.parametrize("name", T.stats.__all__)
+@pytest.mark.filterwarnings("ignore")
+def test_parameters_that_cannot_be_and_gradients(name, rng):
+    of, shapes = getattr(T.stats, name), SHAPES.get(name, [])
+    log = of.logpmf if of.whole else of.logpdf
+    bad = [-1.0] * len(shapes) if name != "truncnorm" else [1.0, 0.0]
+    assert not shapes or np.isnan(log(1.0, *bad).eval())
+    assert of.whole or np.isnan(log(1.0, *shapes, scale=0).eval())
+    inside, some = T.dvector("inside"), [T.dscalar() for _ in shapes]
+    at = np.array([1.2, 1.5, 1.7]) if name == "pareto" else np.array([0.3, 0.6, 0.7])
+    slopes = tg.grad(log(inside, *some).sum(), [inside, *some], disconnected_inputs="ignore")
+    f = tg.function([inside, *some], slopes, on_unused_input="ignore")
+    beyond = np.array([-1.5, 50.0, 0.5])  # where there is no slope, and no NaN
+    for points in (at, np.array([1.0, 2.0, 1.0]) if of.whole else np.array([0.9, 2.0, 1.1]), beyond):
+        assert of.whole and points is at or all(np.isfinite(s).all() for s in f(points, *shapes)), name
+    if not of.whole:
+        tg.verify_grad(lambda x: log(x, *shapes, loc=-0.1, scale=1.1), [at], rng=rng)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_dtypes(dtype):
+    x = T.tensor("x", dtype=dtype, shape=(None,))
+    values = np.array([0, 1, 2], dtype)
+    for name, shapes in (("norm", []), ("gamma", [2.5]), ("t", [3.0]), ("poisson", [2.5])):
+        of, theirs = getattr(T.stats, name), getattr(scipy.stats, name)
+        kind = "logpmf" if of.whole else "logpdf"
+        for k in (kind, "cdf"):
+            got = tg.function([x], getattr(of, k)(x, *shapes))(values)
+            assert got.dtype == ("float64" if dtype == "int64" else dtype)
+            off = {"float16": 1e-3, "float32": 1e-6}.get(dtype, 1e-13)
+            np.testing.assert_allclose(got, getattr(theirs, k)(values.astype(float), *shapes), rtol=off)
+    empty = T.stats.beta.logpdf(np.zeros((0, 3)), 1.0, np.ones(3)).eval()
+    assert empty.shape == (0, 3)
+
+
+def test_digits_far_out():
+    """Where a difference or a product of what is large would lose them."""
+    with mpmath.workdps(60):
+        for df in (0.5, 30.0, 1e6, 1e12):
+            z = mpmath.mpf(df)
+            want = mpmath.log(mpmath.gammaprod([(z + 1) / 2], [z / 2]) / mpmath.sqrt(z * mpmath.pi)) if df < 1e5 else (
+                -mpmath.log(2 * mpmath.pi) / 2 - 1 / (4 * z))  # fmt: skip
+            assert abs(float(T.stats.t.logpdf(0.0, df).eval()) - float(want)) < 5e-15
+        for x in (9.0, 20.0, -12.0):
+            near = mpmath.log(mpmath.ncdf(-abs(x)))
+            got = T.stats.norm.logsf(x).eval() if x > 0 else T.stats.norm.logcdf(x).eval()
+            assert abs(float(got) / float(near) - 1) < 1e-14
+    assert T.stats.truncnorm.logcdf(9.5, 9.0, 10.0).eval() == pytest.approx(
+        scipy.stats.truncnorm.logcdf(9.5, 9.0, 10.0), rel=1e-10
+    )
+    assert T.stats.halfnorm.logcdf(20.0).eval() == pytest.approx(-5.50724824e-89)
+
+
+def test_errors_say_what_there_is():
+    assert repr(T.stats.norm) == "T.stats.norm"
+    with pytest.raises(AttributeError, match=r"T.stats.t has no ppf, but pdf, logpdf, cdf, "):
+        T.stats.t.ppf(0.5, 2.0)
+    with pytest.raises(TypeError, match=r"T.stats.gamma.logpdf: .*'a'; it takes \(x, a, loc=0, scale=1\)"):
+        T.stats.gamma.logpdf(1.0)
+    with pytest.raises(TypeError, match="is of real numbers"):
+        T.stats.norm.pdf(1j)
