@@ -14,7 +14,7 @@ SHAPES = {
     "wrapcauchy": [0.4], "bernoulli": [0.3], "binom": [7.0, 0.3], "betabinom": [7.0, 2.0, 3.0], "geom": [0.3],
     "nbinom": [3.0, 0.4], "poisson": [2.5],
 }  # fmt: skip
-KINDS = "logpdf pdf logpmf pmf cdf sf logcdf logsf ppf isf".split()
+KINDS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf"]
 POINTS = np.array([-np.inf, -3, -1, -0.5, 0, 0.25, 0.5, 1, 1.5, 2, 3, 5, 6, 7, 7.5, 8, np.inf, np.nan])
 CHANCES = np.array([-1, 0, 0.1, 0.4, 0.9, 0.99, 1, 2, np.nan])
 
