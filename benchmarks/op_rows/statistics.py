@@ -85,6 +85,27 @@ op(
 )
 op("hyp2f1", "y:q[n,m]", "T.hyp2f1(1.5, 2.0, 2.5, y)", numpy="scipy.special.hyp2f1(1.5, 2.0, 2.5, y)",
    jax="jax.scipy.special.hyp2f1(1.5, 2.0, 2.5, y)", **SCIPYS)  # fmt: skip
+for name, shapes in {
+    "norm": "",
+    "gumbel_r": "",
+    "t": ", 3.5",
+    "gamma": ", 2.5",
+    "expon": "",
+    "truncnorm": ", -0.5, 2.5",
+}.items():
+    text = f"stats.{name}.logpdf(x{shapes}, scale=1.5)"
+    op(
+        f"stats.{name} (logpdf)",
+        "x:p[n,m]",
+        f"T.{text}",
+        numpy=f"scipy.{text}",
+        jax=f"jax.scipy.{text}",
+        grad=True,
+        **SCIPYS,
+    )
+op("ndimage.map_coordinates", "x:f[n,m] y:q[2,n]", "T.ndimage.map_coordinates(x, 90 * y, 1, 'nearest')", grad=True, family="costly",
+   numpy="scipy.ndimage.map_coordinates(x, 90 * y, order=1, mode='nearest')", torch=None, dtypes=("float64",),
+   jax="jax.scipy.ndimage.map_coordinates(x, list(90 * y), 1, 'nearest')")  # fmt: skip
 op("lambertw", "x:p[n,m]", numpy="scipy.special.lambertw(x).real", jax=None, grad=True, **SCIPYS)
 op("factorial loggamma", "x:p[n,m]", numpy="scipy.special.NAME(x)", jax=None, grad=True, **SCIPYS)
 op("tri_gamma", "x:p[n,m]", numpy="scipy.special.polygamma(1, x)", jax="jax.scipy.special.polygamma(1, x)", **SCIPYS)
