@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("termgraph", "rules", "tests", "benchmarks", "scripts", "examples")
 OP = "xlog" + "1py"  # the op of the page, which this file does not name
+FORMULAS = {"termgraph/tensor/stats.py"}  # use the op
 
 
 def naming(word):
@@ -18,5 +19,5 @@ def naming(word):
 def test_an_op_stands_in_four_files_which_the_page_names():
     page = (ROOT / "docs" / "dev" / "add-op.md").read_text(encoding="utf-8")
     listed = re.findall(r"^[\w/]+\.pyi?$", page, re.MULTILINE)
-    assert naming(OP) == set(listed)
+    assert naming(OP) - FORMULAS == set(listed)
     assert len(listed) == 4
