@@ -127,3 +127,27 @@ def test_polyfit_of_many_points(rng):
     powers = np.vander(a, 4)
     np.testing.assert_allclose(gy, 2 * np.linalg.pinv(powers).T @ np.polyfit(a, b, 3), rtol=1e-6, atol=1e-12)
     assert np.isfinite(gx).all()
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_in_the_steps_of_a_loop(rng, linker):
+    """Lengths that are known there, of a carry and of a row."""
+    w, rows, start = T.tensor("w", shape=(3,)), T.dmatrix("rows"), T.dvector("start")
+    step = lambda row, c: T.convolve(c, w, mode="same") + row + np.ones(16)  # noqa: E731
+    (steps, _), last = tg.scan(step, sequences=rows, outputs_info=start), T.tensor("last", shape=(2, 16))
+    kept = tg.vmap(lambda c: T.convolve(c, w))(last)
+    a, b, c, d = (rng.standard_normal(shape) for shape in ((4, 16), 16, 3, (2, 16)))
+    slopes = tg.grad((steps**2).sum(), [w, start])
+    got = tg.function([rows, start, w, last], [steps, kept, *slopes], mode=tg.Mode(linker=linker))(a, b, c, d)
+
+    def by_hand(b, c):
+        wanted = [b]
+        for row in a:
+            wanted.append(np.convolve(wanted[-1], c, "same") + row + 1)
+        return np.array(wanted[1:])
+
+    np.testing.assert_allclose(got[0], by_hand(b, c), rtol=1e-10)
+    np.testing.assert_allclose(got[1], [np.convolve(row, c) for row in d], rtol=1e-10)
+    cost = lambda b, c: (by_hand(b, c) ** 2).sum()  # noqa: E731
+    for slope, along, moved in ((got[2], c, lambda e: (b, (1 + e) * c)), (got[3], b, lambda e: ((1 + e) * b, c))):
+        np.testing.assert_allclose(slope @ along, (cost(*moved(1e-6)) - cost(*moved(-1e-6))) / 2e-6, rtol=1e-6)

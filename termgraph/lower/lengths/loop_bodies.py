@@ -19,12 +19,10 @@ from termgraph.terms.traverse import children_first
 class BodyLengths(Lengths):
     """The shapes of a loop's body. Checks, sites and equations are those of the graph around it."""
 
-    found_equal = None
-
     def __init__(self, around: Lengths, t: AnyTerm) -> None:
+        vars(self).update(vars(around))  # whatever is not the body's own, below, is shared
         self.around, self.term = around, t
-        self.use_values, self.untrimmed, self.calls = around.use_values, False, around.calls
-        self.checks, self.sites, self._same, self.indexings = around.checks, around.sites, around._same, {}
+        self.untrimmed, self.found_equal, self.indexings, self._numbers = False, None, {}, (-1, {})
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])
         self.sometimes = self.not_surely_needed(t.op.params["body"])
