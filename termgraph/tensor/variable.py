@@ -6,6 +6,7 @@ operators are attached in `methods`.
 
 from __future__ import annotations
 
+import opcode
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -57,6 +58,33 @@ def is_value(x: Any, other: Any, depth: int) -> bool:
         stacklevel=depth + 1,
     )
     return False
+
+
+def _warn_if_computed_with(same: bool, depth: int) -> None:
+    """`T.mean(x == y)`, `1 - (x != y)`: who computes with the answer means the values, who branches on it does not.
+
+    Which of the two it is, the instruction after the comparison says. Lists and dictionaries compare by none.
+    """
+    frame = sys._getframe(depth)
+    if frame.f_globals.get("__name__", "").partition(".")[0] in _AWARE:
+        return
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if opcode.opname[code[at]] != "COMPARE_OP":
+        return
+    at += 2
+    while opcode.opname[code[at]] == "CACHE":
+        at += 2
+    if opcode.opname[code[at]].startswith(_COMPUTES):
+        answer = "the answer to x == x is True" if same else "two others are never equal"
+        warnings.warn(
+            f"== and != ask whether both sides are the same variable, whatever their values: {answer}; "
+            f"write T.eq(x, y) or T.neq(x, y) to compare their values",
+            stacklevel=depth + 1,
+        )
+
+
+# Instructions that pass a value on to a call or to arithmetic, or load what goes with it.
+_COMPUTES = ("BINARY_", "CALL", "KW_NAMES", "LOAD_", "PRECALL")
 
 
 class Variable:
@@ -154,6 +182,8 @@ class Variable:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, _NUMBERS) or (isinstance(other, (tuple, list)) and all(map(is_plain_number, other))):
             return is_value(self, other, 2)
+        if isinstance(other, Variable):
+            _warn_if_computed_with(self is other, 2)
         return self is other
 
     def __bool__(self) -> bool:

@@ -221,6 +221,26 @@ def test_what_others_write_rounds_assigns_and_is_told_apart():
         termgraph.scan(lambda c, e: c + e, 0.0, x)
 
 
+def test_computing_with_the_answer_of_a_comparison_by_identity_says_so():
+    """Two variables may be compared to branch; the answer is no array of truth values."""
+    x, y = T.dvectors("x", "y")
+    for computed in (
+        lambda: T.mean(x == y), lambda: T.where(x != y, x, 0), lambda: y * (x == y), lambda: 1 - (x == y),
+        lambda: T.sum(x != x), lambda: T.switch(True, y == x, x), lambda: x[x == y],
+    ):  # fmt: skip
+        with pytest.warns(UserWarning, match=r"same variable, whatever.*; write T.eq\(x, y\) or T.neq") as seen:
+            computed()
+        assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [1 if x == y else 2, x != y and 1, not x == y] == [2, 1, True]  # noqa: SIM201
+        assert not any(x == v for v in (y, x + y)) and {x: 1, y: 2}[y] == 2 and (x, 1) == (x, 1) != (y, 1)
+        same = x == y
+        while x == y:
+            break
+        assert same is False and [v for v in (x, y) if v != x] == [y]
+
+
 def test_comparing_a_variable_with_a_number_by_identity_says_so():
     x = T.dvector("x")
     for compared in (lambda: x == 0, lambda: x != 1.5, lambda: np.zeros(2) == x, lambda: np.not_equal(x, 1)):
