@@ -245,7 +245,12 @@ def _refuse_missing(
     lines = [f"the graph needs the input {shown} of type {leaf.type}, which was not given a value."]
     if len(left) > 1:
         lines[0] += f" (Also missing: {', '.join(repr(other) for other in left[1:6])}.)"
-    lines.append("Add it to the inputs of the function, or replace it with givens=. It is used like this:")
+    if leaf.inner:
+        lines[0] = f"the graph needs {shown} of type {leaf.type}, which only a function that was given it knows."
+        what = "Return what is needed from that function (the step of a loop, or what is mapped or differentiated)"
+        lines.append(f"{what}, do not put it aside there. It is used like this:")
+    else:
+        lines.append("Add it to the inputs of the function, or replace it with givens=. It is used like this:")
     lines += _chain_text(chain)
     raise MissingInputError(placed(chain[-1].site if chain else (), "\n".join(lines)))
 

@@ -43,6 +43,8 @@ def save(obj: Function, path: str | os.PathLike[str]) -> None:
     >>> float(f(3))
     6.0
     """
+    if isinstance(obj, (str, os.PathLike)) and not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"save: the path comes last; write tg.save(thing, {os.fspath(obj)!r})")
     data = packed(*_written(obj))
     with replacing(path) as file:
         file.write(data)

@@ -8,6 +8,7 @@
 [20.0, 12.8, 8.19]
 """
 
+import sys
 from typing import NoReturn
 
 from termgraph.optim.clipping import clip, clip_by_global_norm, clip_by_norm, global_norm
@@ -50,4 +51,4 @@ def __getattr__(name: str) -> NoReturn:
     text = f"module 'termgraph.optim' has no attribute {name!r}"
     meant = name.lower()
     hint = f"; write updates = tg.optim.{meant}(rate)(cost, params)" if meant in __all__ else ""
-    raise AttributeError(text + hint, name=name)
+    raise AttributeError(text + hint, name=name, obj=sys.modules[__name__])

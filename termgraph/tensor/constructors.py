@@ -11,7 +11,7 @@ from typing import Any
 from termgraph.config import config
 from termgraph.tensor.likes import DTypeLike
 from termgraph.tensor.variable import TensorVariable, make_input
-from termgraph.terms.types import TensorType
+from termgraph.terms.types import TensorType, dtype_name
 
 LETTERS = {
     "b": "int8", "w": "int16", "i": "int32", "l": "int64",
@@ -43,7 +43,8 @@ def tensor(
         )
     if shape is None and broadcastable is None:
         if ndim is None:
-            raise TypeError("tensor() needs shape=, broadcastable= or ndim=")
+            dtype_name(dtype)  # a misspelt one is the first thing to say
+            raise TypeError("tensor() needs shape=, broadcastable= or ndim=, such as shape=(None, 3)")
         shape = (None,) * ndim
     return make_input(TensorType(_float_x(dtype), shape, broadcastable), name)
 

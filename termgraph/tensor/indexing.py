@@ -422,7 +422,14 @@ def _no_assignment(self: Any, key: object, value: object) -> None:
     )
 
 
+def _no_deletion(self: Any, key: object) -> None:
+    raise TypeError(
+        f"{self} is symbolic and cannot be changed in place; T.delete(x, index, axis) makes a shorter array"
+    )
+
+
 METHODS = {
+    "__delitem__": _no_deletion,
     "__getitem__": getitem,
     "__setitem__": _no_assignment,
     "set": _method(set_subtensor),

@@ -195,6 +195,8 @@ class _Keys:
 _STREAM = "draws are made by a stream: rng = T.random.RandomStream(seed), then "
 _OTHERS = {  # NumPy's older names, and PyTorch's
     "randn": "rng.normal(size=shape)", "rand": "rng.uniform(size=shape)",
+    "gaussian": "rng.normal(loc, scale, size=shape)", "gauss": "rng.normal(loc, scale, size=shape)",
+    "bernoulli": "rng.binomial(1, p, size=shape)", "sample": "rng.uniform(size=shape)",
     "randint": "rng.integers(low, high, size=shape)",
     "random_sample": "rng.uniform(size=shape)", "randperm": "rng.permutation(n)", "shuffle": "rng.permutation(x)",
     "PRNGKey": "rng.normal(size=shape), say", "key": "rng.normal(size=shape), say",

@@ -60,7 +60,8 @@ def _react(err: MissingTestValue, reaction: str) -> None:
 
 
 def stand_in(leaf: Variable, source: Any, axis: int | None = None) -> Any:
-    """Give what a body sees the test value of what it stands for; with `axis`, of the first entry along that axis."""
+    """What a body sees, with the test value of what it stands for; with `axis`, of the first entry along that axis."""
+    leaf.term.inner = True
     reaction = config.compute_test_value
     if reaction == "off" or _known(leaf):
         return leaf

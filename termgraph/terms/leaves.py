@@ -66,8 +66,9 @@ _INPUTS: weakref.WeakValueDictionary[tuple[bytes, int], Input] = weakref.WeakVal
 class Input(Leaf):
     """A named placeholder. Every `Input(name, type)` is a new leaf, even if another has the same name."""
 
-    __slots__ = ("bound", "name", "shared", "uid")
+    __slots__ = ("bound", "inner", "name", "shared", "uid")
     bound: Any
+    inner: bool  # whether a function that is called with variables (a step, a mapped one) was given it
     shared: Any  # the shared variable this leaf stands for, if any
     name: str | None
     uid: tuple[bytes, int]
@@ -77,7 +78,7 @@ class Input(Leaf):
             return _INPUTS[uid]
         leaf = _new(cls)
         serial = next(_serials)
-        leaf.name, leaf.bound, leaf.shared = name, None, None
+        leaf.name, leaf.bound, leaf.shared, leaf.inner = name, None, None, False
         leaf.uid = uid or (_PROCESS, serial)
         _fill_leaf(leaf, INPUT, type, stable_hash("input", name, type._h, serial))
         return _INPUTS.setdefault(leaf.uid, leaf)

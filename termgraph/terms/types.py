@@ -51,7 +51,9 @@ def dtype_name(dtype: npt.DTypeLike | None) -> str:
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:
-        hint = ". Several lengths are written as one tuple" if isinstance(dtype, int) and dtype is not True else ""
+        hint = (
+            ". Several lengths or axes are written as one tuple" if isinstance(dtype, int) and dtype is not True else ""
+        )
         raise TypeError(f"unsupported dtype {dtype!r}; supported: {', '.join(DTYPES)}{hint}")
     return name
 

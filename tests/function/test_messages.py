@@ -206,7 +206,7 @@ def test_names_of_other_libraries_say_what_to_write():
                 found = {"tg": tg, "T": T, "x": x}[place]
                 for part in path.rstrip(".").split("."):
                     found = getattr(found, part)
-    with pytest.raises(TypeError, match="lengths are written as one tuple"):
+    with pytest.raises(TypeError, match="lengths or axes are written as one tuple"):
         T.zeros(2, 3)
 
 

@@ -92,3 +92,24 @@ def test_branches_are_values():
         TypeError, match=r"the else-branch is a function; give what it returns, ifelse\(c, f\(x\), g\(x\)\)"
     ):
         tg.ifelse(x[0] > 0, x, lambda: -x)
+
+
+def test_what_is_put_aside_in_a_step_is_known_there_only():
+    """In the step of a loop, in what is mapped, and in what is differentiated."""
+    x, kept = T.dvector("x"), []
+
+    def aside(row, *_):
+        kept.append(row * 2)
+        return row
+
+    for loop in (
+        lambda: tg.scan(aside, sequences=x), lambda: tg.vmap(aside)(x), lambda: tg.value_and_grad(aside)(x[0]),
+        lambda: tg.loop(lambda c, row: (aside(c), row), 0.0, x), lambda: tg.scan(aside, outputs_info=x, n_steps=2),
+    ):  # fmt: skip
+        loop()
+        with pytest.raises(
+            tg.MissingInputError, match=r"which only the function that was called with it knows.\nReturn"
+        ):
+            tg.function([x], kept[-1])
+    with pytest.raises(tg.MissingInputError, match="Add it to the inputs of the function"):
+        tg.function([], x)

@@ -252,3 +252,22 @@ def test_comparing_a_variable_with_a_number_by_identity_says_so():
         assert x != T.dvector("x") and x == x and x != None and x != "x"  # noqa: E711
         assert x in [1 - x, x] and [T.dvector(), x].index(x) == 1
         assert T.einsum("ij,ij->i", T.dmatrix(), T.dmatrix()).ndim == 1  # lengths are compared inside
+
+
+def test_what_was_meant():
+    x = T.dvector("x")
+    with pytest.raises(TypeError, match=r"x is symbolic and cannot be changed in place; T.delete\(x, index, axis\)"):
+        del x[0]
+    with pytest.raises(TypeError, match="unsupported dtype 'flaot32'"):
+        T.tensor("x", dtype="flaot32")
+    with pytest.raises(TypeError, match=r"such as shape=\(None, 3\)"):
+        T.tensor("x", dtype="float32")
+    with pytest.raises(TypeError, match="Several lengths or axes are written as one tuple"):
+        x.mean(0, 1)
+    with pytest.raises(AttributeError, match="write rng.normal"):
+        T.random.RandomStream(1).gaussian()
+    with pytest.raises(TypeError, match=r"the path comes last; write tg.save\(thing, 'there.tg'\)"):
+        termgraph.save("there.tg", x)
+    with pytest.raises(AttributeError) as told:
+        termgraph.optim.adm  # noqa: B018
+    assert told.value.obj is termgraph.optim  # Python says "Did you mean: 'adam'?"
