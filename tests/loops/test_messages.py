@@ -107,9 +107,7 @@ def test_what_is_put_aside_in_a_step_is_known_there_only():
         lambda: tg.loop(lambda c, row: (aside(c), row), 0.0, x), lambda: tg.scan(aside, outputs_info=x, n_steps=2),
     ):  # fmt: skip
         loop()
-        with pytest.raises(
-            tg.MissingInputError, match=r"which only the function that was called with it knows.\nReturn"
-        ):
+        with pytest.raises(tg.MissingInputError, match=r"which only a function that was given it knows.\nReturn"):
             tg.function([x], kept[-1])
     with pytest.raises(tg.MissingInputError, match="Add it to the inputs of the function"):
         tg.function([], x)

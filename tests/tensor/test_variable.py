@@ -269,5 +269,5 @@ def test_what_was_meant():
     with pytest.raises(TypeError, match=r"the path comes last; write tg.save\(thing, 'there.tg'\)"):
         termgraph.save("there.tg", x)
     with pytest.raises(AttributeError) as told:
-        termgraph.optim.adm  # noqa: B018
+        termgraph.optim.adm
     assert told.value.obj is termgraph.optim  # Python says "Did you mean: 'adam'?"
