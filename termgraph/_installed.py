@@ -9,6 +9,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from struct import Struct
 
 import numpy as np
 
@@ -23,9 +24,10 @@ _OF_RULES = "//"  # before the names of rule files, wherever these are
 
 Listing = Callable[[str, str], "tuple[list[_File], list[str]]"]  # of a folder, and of what its files are called by
 
-# Of a file: its name; a line of name, size and time of the last change of its content; and the system's own time of
-# change, where it keeps one (no copying sets that back).
-_File = tuple[str, str, int]
+# Of a file: its name, size and time of the last change of its content, as bytes; and the system's own time of change,
+# where it keeps one (no copying sets that back).
+_File = tuple[bytes, int]
+_TIMES = Struct("<qq")
 
 
 @functools.cache
@@ -34,20 +36,20 @@ def files_digest(*rooms: str) -> str:
 
     With `rooms`, of these folders of termgraph and of the rule files.
     """
-    lines = sorted([line for _, line, _ in _files(rooms)])
-    return blake2b("\n".join(lines).encode(), digest_size=20).hexdigest()
+    lines = sorted([line for line, _ in _files(rooms)])
+    return blake2b(b"\n".join(lines), digest_size=20).hexdigest()
 
 
 @functools.cache
 def changed_since_import(*rooms: str) -> bool:
     """Whether one of these files was changed after termgraph was imported: this process may have read what it was."""
-    times = [changed for _, _, changed in _files(rooms)]
+    times = [changed for _, changed in _files(rooms)]
     return max(times, default=0) > _rulelib.IMPORTED  # what was found stays, and so does the answer
 
 
 @functools.cache
 def _files(rooms: tuple[str, ...]) -> list[_File]:
-    wanted = (_OF_RULES, *[f"{room}/" for room in rooms])
+    wanted = (_OF_RULES.encode(), *[f"{room}/".encode() for room in rooms])
     return [file for file in _every() if file[0].startswith(wanted)] if rooms else _every()
 
 
@@ -64,7 +66,7 @@ def _every() -> list[_File]:
 
 
 def look(folder: str, inside: str) -> tuple[list[_File], list[str]]:
-    """The files of a folder, whose names begin with `inside`, and the folders in it. `files.c` does the same."""
+    """The files of a folder, whose lines begin with `inside`, and the folders in it. `files.c` does the same."""
     files, folders = [], []
     for item in os.scandir(folder):
         name = item.name
@@ -76,7 +78,8 @@ def look(folder: str, inside: str) -> tuple[list[_File], list[str]]:
             changed = _changed(status)
             if item.is_symlink():  # it may lead to another file than before, which is as old as it was
                 changed = max(changed, _changed(item.stat(follow_symlinks=False)))
-            files.append((inside + name, f"{inside}{name} {status.st_size} {status.st_mtime_ns}", changed))
+            numbers = _TIMES.pack(status.st_size, status.st_mtime_ns)
+            files.append((os.fsencode(inside + name) + b"\0" + numbers, changed))
         elif not name.startswith((".", "__pycache__")) and item.is_dir():
             folders.append(name)
     return files, folders

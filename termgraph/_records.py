@@ -21,6 +21,7 @@ _FEW = 8  # objects of a class that are made without text of its own: it takes a
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
+    from dataclasses import replace
     from typing import NamedTuple
 else:
 
@@ -113,6 +114,28 @@ else:
         cls.__dataclass_fields__ = _LaterFields(cls, every)
         cls.__record__ = every
         return cls
+
+    def replace(obj: Any, /, **changes: Any) -> Any:
+        """As `dataclasses.replace`, which begins with what `dataclasses.fields` tells.
+
+        >>> @record(frozen=True)
+        ... class Point:
+        ...     x: int
+        ...     y: int = 2
+        >>> replace(Point(1), x=3)
+        Point(x=3, y=2)
+        """
+        for f in obj.__record__:
+            if f.init:
+                changes.setdefault(f.name, getattr(obj, f.name))
+            elif f.name in changes:
+                raise ValueError(f"field {f.name} is declared with init=False, it cannot be replaced")
+        return type(obj)(**changes)
+
+
+def values_of(obj: Any) -> dict[str, Any]:
+    """The fields of a record that its `__init__` takes, by name."""
+    return {f.name: getattr(obj, f.name) for f in obj.__record__ if f.init}
 
 
 class _Stated(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, r
 
 import pytest
 
+from termgraph import _records
 from termgraph._records import NamedTuple, record
 
 
@@ -47,6 +48,19 @@ def test_the_signature_and_the_fields_are_those_of_a_dataclass(name):
     assert needed(ours_) == needed(theirs_)
     assert [f.name for f in fields(ours)] == [f.name for f in fields(theirs)]
     assert ours.__match_args__ == theirs.__match_args__
+
+
+def test_replacing_asks_for_no_fields_of_dataclasses():
+    Place, Sum, Named = classes(record)
+    for change in (_records.replace, replace):  # the second makes them, so it comes last
+        assert change(Place(1), y=5) == Place(1, 5) and change(Place(1), x=2, names=["n"]).names == ["n"]
+        assert change(Sum((1, 2)), parts=(3,)).total == 3 and change(Named((1,)), name="m").parts == (1,)
+        with pytest.raises(ValueError, match="total"):
+            change(Sum((1,)), total=2)
+        with pytest.raises(TypeError):
+            change(Place(1), z=2)
+        assert (change is replace) == isinstance(vars(Place)["__dataclass_fields__"], dict)
+    assert _records.values_of(Sum((1,))) == {"parts": (1,)}
 
 
 def test_what_records_do():

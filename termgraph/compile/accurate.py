@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from termgraph._records import replace
 from termgraph.accuracy.accurate import improved
 from termgraph.compile.values import Rewritten
 

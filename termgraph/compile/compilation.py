@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
 from termgraph._logs import Log
+from termgraph._records import replace
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options

@@ -11,14 +11,13 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from termgraph import _installed
 from termgraph._lazy import lazy
-from termgraph._records import NamedTuple
+from termgraph._records import NamedTuple, replace
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compilers import cpu_identity, find_compiler
 from termgraph.backends.c.run.cores import thread_count

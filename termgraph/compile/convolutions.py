@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from termgraph._lazy import lazy
+from termgraph._records import replace
 from termgraph.compile.values import Rewritten
 from termgraph.config import config
 from termgraph.tensor.lifting import handle

@@ -8,11 +8,11 @@ that costs and other results without gradients are made of stay as they are, and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.compile.decisions import Narrowed
 from termgraph.rules.trace import Trace
 from termgraph.terms.traverse import children_first

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from termgraph._lazy import lazy
+from termgraph._records import replace
 from termgraph.compile import road
 from termgraph.compile.capture import Captured
 from termgraph.compile.options import Options

@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any, NamedTuple
 
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.config import config
 from termgraph.dist import member
 from termgraph.dist.centre import Centre

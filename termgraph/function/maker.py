@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from termgraph._records import replace
 from termgraph.compile import warm
 from termgraph.compile.capture import Captured, capture, describe, unmade, uses, with_lengths
 from termgraph.compile.compilation import Compilation

@@ -5,7 +5,6 @@ Modes that other rooms define (debugging) register themselves with `register_mod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -255,7 +254,7 @@ def _words(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in tags:
         if not isinstance(tag, str):
             raise TypeError(f"a tag is a string, got {tag!r}")
-        out += [t for t in re.split(r"[\s:,]+", tag) if t]
+        out += tag.replace(":", " ").replace(",", " ").split()
     return tuple(out)
 
 

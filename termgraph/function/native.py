@@ -7,12 +7,11 @@ program, with C segments for what C can express.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from termgraph._lazy import lazy
-from termgraph._records import NamedTuple
+from termgraph._records import NamedTuple, replace
 from termgraph.compile import road, warm
 from termgraph.compile.refused import in_users_words, react
 from termgraph.config import config

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from termgraph._lazy import lazy
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.lower.lengths import loop_bodies, op_shapes  # noqa: F401  they declare their rules
 from termgraph.lower.lengths.index import Poly
 from termgraph.lower.lengths.shapes import Lengths

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from typing import Any
 
 import numpy as np
 
 from termgraph._records import NamedTuple
+from termgraph.terms.brought_libraries import numpys_path
 
 
 class Library(NamedTuple):
@@ -26,21 +26,6 @@ class Library(NamedTuple):
     def function(self, name: str) -> Any:
         """A function of Fortran's, all of whose operands are addresses: `function("dgetrf")`."""
         return getattr(self.handle, f"{self.prefix}{name}_{self.suffix}")
-
-
-def first_library(directory: str | None, folder: str, beginning: str) -> str | None:
-    """The first library of that folder whose name begins like that."""
-    inside = os.path.join(directory or "", folder)
-    if directory is None or not os.path.isdir(inside):
-        return None
-    names = sorted(name for name in os.listdir(inside) if name.startswith(beginning))
-    return next((os.path.join(inside, n) for n in names if ".so" in n or n.endswith(".dylib")), None)
-
-
-def numpys_path() -> str | None:
-    """Where the library is that came with NumPy, if one did."""
-    site = os.path.dirname(os.path.dirname(np.__file__))
-    return first_library(site, "numpy.libs", "libscipy_openblas64_")
 
 
 @functools.cache

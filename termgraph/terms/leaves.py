@@ -5,7 +5,6 @@ Constants are interned by type and bytes, parameters by index and type; every in
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import weakref
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph._blake import blake2b
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import kind_of, name_of
 from termgraph.terms.hashing import bytes_hash, stable_hash
 from termgraph.terms.op import ARG, CONST, INPUT, HeadMark
 from termgraph.terms.signature import Signature
@@ -125,11 +124,6 @@ class Arg(Leaf):
 _CONSTS: weakref.WeakValueDictionary[tuple[Any, ...], Const] = weakref.WeakValueDictionary()
 
 
-@functools.cache
-def _name_of(dtype: np.dtype) -> str:
-    return dtype.name  # NumPy puts it together each time
-
-
 class Const(Leaf):
     """A value known when the graph is built. Interned by type and bytes: -0.0, 0.0, 0 and False all differ."""
 
@@ -146,13 +140,13 @@ class Const(Leaf):
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         raw = array.tobytes()
-        key = (_name_of(array.dtype), array.shape, raw if len(raw) <= _LARGE else blake2b(raw).digest())
+        key = (name_of(array.dtype), array.shape, raw if len(raw) <= _LARGE else blake2b(raw).digest())
         leaf = _CONSTS.get(key)
         if leaf is None:
             leaf = _new(cls)
             frozen = np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)  # read-only by construction
             leaf.value, leaf.scalar = frozen, _uniform(frozen, raw)
-            type_ = TensorType.of(_name_of(array.dtype), array.shape)
+            type_ = TensorType.of(name_of(array.dtype), array.shape)
             _fill_leaf(leaf, CONST, type_, stable_hash("const", type_._h, bytes_hash(raw)))
             leaf = _CONSTS.setdefault(key, leaf)
         return leaf

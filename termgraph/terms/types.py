@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from termgraph.config import config
-from termgraph.terms.dtypes import DTYPES, can_cast, finfo, kind_of, numpy_dtype
+from termgraph.terms.dtypes import DTYPES, can_cast, finfo, kind_of, name_of, numpy_dtype
 from termgraph.terms.errors import TypeMismatch
 from termgraph.terms.hashing import stable_hash
 
@@ -47,7 +47,7 @@ def dtype_name(dtype: npt.DTypeLike | None) -> str:
     if dtype == "floatX":
         return str(config.floatX)
     try:
-        name = numpy_dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype).name
+        name = name_of(numpy_dtype(_ABBREVIATIONS.get(dtype, dtype) if isinstance(dtype, str) else dtype))
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:

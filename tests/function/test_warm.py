@@ -248,6 +248,30 @@ print(state(f), *parts)
 """
 
 
+READS = """
+import sys
+import numpy as np, termgraph as tg, termgraph.tensor as T
+opened, before = [], set(sys.modules)
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+x, w = T.fmatrix("x"), tg.shared(np.ones((4, 3), "float32"))
+cost = (T.tanh(x @ w) ** 2).mean()
+f = tg.function([x], [cost, tg.grad(cost, w)])
+f(np.ones((2, 4), "float32"))
+texts = {name.rpartition("/")[2] for name in opened if "/run/" in name and name.endswith((".c", ".h"))}
+new = [name for name in sys.modules if name not in before and name.startswith("termgraph")]
+others = [name for name in opened if not name.endswith((".pyc", "entry_points.txt"))]
+print(state(f), len(new), len(others), *sorted(texts))
+"""
+
+
+def test_what_a_warm_start_reads(tmp_path):
+    """Counted, as times are not tested: modules, files beside them, texts of C."""
+    run(tmp_path, ["-c", READS])
+    state, modules, files, *texts = run(tmp_path, ["-c", READS]).split()
+    assert state == "warm" and texts == ["abi.h", "bind.h", "veclib.h"]  # in front of every program, not the glue's
+    assert int(modules) <= 20 and int(files) <= 26
+
+
 def test_a_warm_start_imports_neither_rules_nor_what_generates_code(tmp_path):
     assert run(tmp_path, ["-c", LITTLE]).split() == ["cold", "rules", "lower", "backends.c.generate"]
     assert run(tmp_path, ["-c", LITTLE]).split() == ["warm"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from termgraph._lazy import lazy, pattern
-from termgraph._records import record
+from termgraph._records import record, replace, values_of
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
 from termgraph.terms.dtypes import numpy_dtype
 from termgraph.terms.traverse import substitute
@@ -115,9 +115,9 @@ def without_terms(code: CProgram) -> CProgram:
 
 def to_files(code: CProgram, **more: Any) -> dict[str, bytes]:
     """The files of a program; `more` is kept beside it in the JSON. Names and defaults of arguments are left out."""
-    described = {f.name: getattr(code.signature, f.name) for f in fields(Signature) if f.init}
+    described = values_of(code.signature)
     for parts in ("cells", "outputs", "updates"):
-        described[parts] = [asdict(part) for part in described[parts]]
+        described[parts] = [values_of(part) for part in described[parts]]
     described["inputs"] = [{"name": None, "dtype": i.dtype, "shape": i.shape} for i in described["inputs"]]
     arrays = [np.ascontiguousarray(c) for c in code.constants]
     program = {

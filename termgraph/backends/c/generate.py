@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from termgraph._collector import paused_gc
 from termgraph._lazy import lazy
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update

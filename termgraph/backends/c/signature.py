@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from termgraph._records import record
-from termgraph.terms.dtypes import DTYPES, kind_of, numpy_dtype
+from termgraph.terms.dtypes import DTYPES, kind_of, name_of, numpy_dtype
 
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "NO_DEFAULT"})()
 RETURNS = ("one", "list", "tuple", "none", "wrapped")
@@ -132,7 +132,7 @@ class Signature:
             raise ValueError(f"updated cells come first and are updated once; there are updates of cells {updated}")
         parts: list[Any] = [*self.inputs, *self.cells, *self.outputs, *self.updates]
         for part in parts:
-            if numpy_dtype(part.dtype).name not in DTYPES:
+            if name_of(numpy_dtype(part.dtype)) not in DTYPES:
                 raise ValueError(f"{part} has a dtype that compiled code does not know")
         for update in self.updates:
             if update.mode not in MODES:

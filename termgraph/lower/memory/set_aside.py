@@ -6,9 +6,8 @@ For those that no statement writes in place: a loop that also computes what is r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from termgraph._records import NamedTuple
+from termgraph._records import NamedTuple, replace
 from termgraph.lower.lengths.index import Var, poly, product
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Tiles, Write
 from termgraph.lower.memory.plan import Uses

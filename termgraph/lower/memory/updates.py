@@ -6,9 +6,8 @@ Read off the tree; no term is rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.lower.lengths.index import values
 from termgraph.lower.loops.tree import Call, Columns, Kernel, Let, Loop, Node, Quiet, Routine, Row, Tiles, Write, walk
 from termgraph.lower.memory.plan import INSIDE, Uses, writes

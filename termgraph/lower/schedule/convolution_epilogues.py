@@ -7,8 +7,8 @@ Read off the loop tree after scheduling; no term is rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
+from termgraph._records import replace
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, divide, less, nonneg, product
 from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Quiet, Routine, Write, walk
 from termgraph.lower.memory.plan import Uses, loads, writes

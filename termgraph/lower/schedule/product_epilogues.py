@@ -6,8 +6,8 @@ Read off the loop tree after scheduling; no term is rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
+from termgraph._records import replace
 from termgraph.lower.lengths.index import less, nonneg
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write, walk
 from termgraph.lower.memory.plan import Uses, changed, loads

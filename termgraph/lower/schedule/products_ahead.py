@@ -7,8 +7,8 @@ is rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 
+from termgraph._records import replace
 from termgraph.lower.lengths.index import ZERO, poly
 from termgraph.lower.loops.tree import Ahead, Call, Node, Repeat
 from termgraph.lower.memory.plan import Uses

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.lower.lengths.index import Poly, poly, values
 from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Reduce, Row, RowTiles, Write
 from termgraph.lower.push.kernel import HEAVY, INDEX, Buf, kids, own_cost

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
+from termgraph._records import replace
 from termgraph.lower.lengths.index import Var
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.phases import reads_kept, writers_of

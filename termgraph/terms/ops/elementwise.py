@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms import facts
+from termgraph.terms.dtypes import name_of
 from termgraph.terms.op import OPS, Meaning, Op
 from termgraph.terms.ops import meanings, ufunc_names
 from termgraph.terms.ops.descriptions import DESCRIPTIONS
@@ -64,7 +65,7 @@ def infer_elementwise(op: Op, *types: Type) -> TensorType:
     if not tensors:
         raise TypeError(f"{op.name} needs at least one operand")
     out = loop_dtypes(op, tuple([t.np_dtype for t in tensors]))[-1]
-    return TensorType.of(out.name, broadcast_shapes([t.shape for t in tensors], f"operands of {op.name}"))
+    return TensorType.of(name_of(out), broadcast_shapes([t.shape for t in tensors], f"operands of {op.name}"))
 
 
 class ElementwiseOp(Op):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from termgraph._lazy import lazy
-from termgraph.terms.dtypes import HALVES, kind_of, promote
+from termgraph.terms.dtypes import HALVES, kind_of, name_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Infer, Meaning, Op
@@ -47,7 +47,7 @@ def _linalg(
 
 # ---------------------------------------------------------------------- products
 def _product_dtype(a: TensorType, b: TensorType) -> str:
-    return promote(a.np_dtype, b.np_dtype).name
+    return name_of(promote(a.np_dtype, b.np_dtype))
 
 
 def _not_aligned(name: str, a: Sequence[Any], b: Sequence[Any], n: int, m: int) -> str:

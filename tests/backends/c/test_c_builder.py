@@ -154,6 +154,33 @@ print(installation_cache().counts["built"])
     assert (built, built_again) == ("3", "0")  # also how arguments are copied, which all programs share
 
 
+def test_the_glue_of_a_changed_file_is_another_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(libraries, "_SOURCES", str(tmp_path))
+    for name in ("a.c", "b.h"):
+        (tmp_path / name).write_text("int a;")
+        os.utime(tmp_path / name, ns=(0, 10**18))
+    seen = [libraries.package_times(["a.c", "b.h"])]
+    assert libraries.package_times(["a.c", "b.h"]) == seen[0]
+    for change in ({"ns": (0, 10**18 + 1)}, {"text": "int aa;"}):
+        if "text" in change:
+            (tmp_path / "b.h").write_text(change["text"])
+        os.utime(tmp_path / "b.h", ns=change.get("ns", (0, 10**18)))
+        seen.append(libraries.package_times(["a.c", "b.h"]))
+    assert len(set(seen)) == 3
+
+
+def test_a_text_that_is_known_by_something_else_is_read_to_compile_it_only(cache_dir):
+    read = []
+
+    def texts():
+        read.append(1)
+        return ["int known;"]
+
+    made = [libraries.build_plain(texts, "f", known_by=by, load=False) for by in ("one", "one", "two")]
+    assert [library.how for library in made] == ["built", "hit", "built"] and len(read) == 2
+    assert made[0].key == made[1].key != made[2].key
+
+
 def test_where_the_glue_is_kept(cache_dir, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert installation_cache() is default_cache()

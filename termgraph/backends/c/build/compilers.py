@@ -181,12 +181,13 @@ def why_no_compiler() -> str:
 
 
 def _found() -> tuple[Compiler | None, list[str]]:
-    roots = default_cache().root, installation_cache().root  # zig writes below the one, verdicts are kept in the other
-    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), roots)
+    # zig writes into the cache; the last one tells where verdicts are kept
+    places = str(config.cache.dir), sys.dont_write_bytecode
+    return _search(str(config.cc), os.environ.get("CC"), os.environ.get("PATH", ""), places)
 
 
 @functools.lru_cache(maxsize=8)
-def _search(flag: str, variable: str | None, path: str, roots: tuple[str, str]) -> tuple[Compiler | None, list[str]]:
+def _search(flag: str, variable: str | None, path: str, places: tuple[str, bool]) -> tuple[Compiler | None, list[str]]:
     if flag == "none":
         return None, ["the flag cc is none: no compiler is wanted"]
     if flag:
@@ -323,22 +324,29 @@ def _kind(command: Sequence[str], version: str) -> str:
 @functools.cache
 def processor_flags() -> frozenset[str]:
     """What this processor can execute, as Linux names it; empty where that is not known."""
-    return frozenset(_processor("flags", "Features").split())
+    return frozenset(_processor()[1].split())
 
 
 @functools.cache
 def processor_maker() -> str:
     """Who made this processor, as Linux names them; empty where that is not known."""
-    return _processor("vendor_id").strip()
+    return _processor()[0].strip()
 
 
-def _processor(*names: str) -> str:
-    """The first line of the kernel's description that has one of these names."""
+@functools.cache
+def _processor() -> tuple[str, str]:
+    """Maker and instruction sets of the first processor that the kernel describes; it writes the text at each look."""
+    maker = ""
     try:
         with open("/proc/cpuinfo") as info:
-            return next((line.partition(":")[2] for line in info if line.startswith(names)), "")
+            for line in info:
+                if line.startswith("vendor_id"):
+                    maker = line.partition(":")[2]
+                elif line.startswith(("flags", "Features")):
+                    return maker, line.partition(":")[2]
     except OSError:  # no /proc
-        return ""
+        pass
+    return maker, ""
 
 
 @functools.cache

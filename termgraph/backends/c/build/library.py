@@ -69,6 +69,12 @@ class Library:
 _loaded: dict[str, Library] = {}
 
 
+def package_times(names: Sequence[str]) -> str:
+    """What tells C files of this package from others without reading them: place, sizes and times, as of bytecode."""
+    found = [os.stat(os.path.join(_SOURCES, name)) for name in names]
+    return f"{_SOURCES}: {[(name, s.st_size, s.st_mtime_ns) for name, s in zip(names, found)]}"
+
+
 def package_text(name: str) -> str:
     """The text of a C file of this package."""
     with open(os.path.join(_SOURCES, name), encoding="utf-8") as source:
@@ -76,9 +82,10 @@ def package_text(name: str) -> str:
 
 
 def build_plain(
-    texts: Sequence[str],
+    texts: Sequence[str] | Callable[[], Sequence[str]],
     name: str,
     *,
+    known_by: str | None = None,
     header: str = "",
     flags: Sequence[str] = (),
     libraries: Sequence[str] = (),
@@ -91,7 +98,8 @@ def build_plain(
 ) -> Library:
     """Compile C text, or take it from the cache, and load it: for the glue itself, and for what needs no services.
 
-    Several texts are compiled by several compilers at the same time and linked into one library. `flags` are added to
+    Several texts are compiled by several compilers at the same time and linked into one library. With `known_by`, which
+    stands for them in the key of the cache, they may be a function that is called only to compile. `flags` are added to
     those of the compiler, `libraries` come last (`-lmvec` before `-lm`). `parts` is what else the result depends on,
     such as the hash of a header file of the user. `defined` and `bare` are those of `Linked`; a bare library needs
     nothing but the C library and `libraries`. `note` says why the next start will not be warm, `cache` where it is kept
@@ -106,13 +114,15 @@ def build_plain(
     every_flag = (*filter(compiler.suits, flags), *own_flags)
     there = [name for name in libraries if name != "-lmvec" or has_libmvec()]  # there is none but with glibc
     linked = Linked(tuple(there), defined, bare and not own_flags)
-    why = library_parts(compiler, texts, header, every_flag, linked, parts)
+    sources = () if callable(texts) else tuple(texts)
+    why = library_parts(compiler, sources if known_by is None else [known_by], header, every_flag, linked, parts)
     key = key_of(why)
     if key in _loaded:
         return _loaded[key]
 
     def make(directory: str) -> Mapping[str, Any]:
-        made = compiling.compile_library(compiler, directory, texts, header, every_flag, linked, name)
+        read = texts() if callable(texts) else sources
+        made = compiling.compile_library(compiler, directory, read, header, every_flag, linked, name)
         return made | ({"no warm start": note} if note else {})
 
     try:
@@ -120,10 +130,10 @@ def build_plain(
     except CannotLoadError:
         if not linked.bare:
             raise
-        return build_plain(  # the linker says what is missing, or finds it
-            texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note, cache=cache
-        )
-    library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, tuple(texts))
+        more: dict[str, Any] = {"header": header, "flags": flags, "libraries": libraries, "parts": parts}
+        # the linker says what is missing, or finds it
+        return build_plain(texts, name, known_by=known_by, note=note, cache=cache, **more)
+    library = Library(name, entry.file(LIBRARY), key, how, time.perf_counter() - begin, handle, sources)
     return _loaded.setdefault(key, library) if load else library  # another thread may have been as fast
 
 

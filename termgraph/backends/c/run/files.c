@@ -29,6 +29,11 @@ static int is_folder(DIR *folder, const struct dirent *item)
     if (item->d_type != DT_LNK && item->d_type != DT_UNKNOWN) return 0;
     return !fstatat(dirfd(folder), item->d_name, &s, 0) && S_ISDIR(s.st_mode);
 }
+static char *put_number(char *to, long long value)
+{
+    for (int i = 0; i < 8; i++) *to++ = (char)((unsigned long long)value >> 8 * i);
+    return to;
+}
 /* Append to the list, which takes the object over; -1 for an error. */
 static int append(Obj *list, Obj *item)
 {
@@ -42,15 +47,16 @@ static int append_file(Obj *files, DIR *folder, const struct dirent *item, const
     if (fstatat(dirfd(folder), item->d_name, &s, 0)) return errno == ENOENT ? 0 : -1; /* a link to nothing */
     long long changed = nanoseconds(CHANGED(s, c));
     if (is_link(folder, item, &own) && nanoseconds(CHANGED(own, c)) > changed) changed = nanoseconds(CHANGED(own, c));
-    Obj *name = PyUnicode_DecodeFSDefault(item->d_name);
-    if (!name) return -1;
-    Obj *whole = PyUnicode_FromFormat("%s%U", inside, name);
-    drop(name);
-    if (!whole) return -1;
-    Obj *line = PyUnicode_FromFormat("%U %lld %lld", whole, (long long)s.st_size, nanoseconds(CHANGED(s, m)));
-    return append(files, Py_BuildValue("(NNL)", whole, line, changed));
+    char line[4096];
+    size_t before = strlen(inside), name = strlen(item->d_name);
+    if (before + name + 17 > sizeof line) return errno = ENAMETOOLONG, -1;
+    memcpy(line, inside, before);
+    memcpy(line + before, item->d_name, name);
+    line[before + name] = 0;
+    char *end = put_number(put_number(line + before + name + 1, s.st_size), nanoseconds(CHANGED(s, m)));
+    return append(files, Py_BuildValue("(NL)", PyBytes_FromStringAndSize(line, end - line), changed));
 }
-/* files(folder, inside): ([(name, line, time of change)], [names of folders in it]) */
+/* files(folder, inside): ([(line, time of change)], [names of folders in it]) */
 static Obj *listed_files(Obj *module, Obj *args)
 {
     const char *path, *inside;

@@ -21,7 +21,7 @@ import numpy as np
 
 from termgraph._lazy import lazy
 from termgraph.backends.c.build.cache import installation_cache
-from termgraph.backends.c.build.library import Library, build_plain, package_text
+from termgraph.backends.c.build.library import Library, build_plain, package_text, package_times
 from termgraph.backends.c.run.cores import thread_count
 from termgraph.backends.c.signature import MODES, NO_DEFAULT, RETURNS, Input, Signature
 from termgraph.progress import Steps
@@ -90,10 +90,10 @@ def load_glue() -> Any:
     """Build the extension module if there is none beside the bytecode or in the cache, and connect it to NumPy."""
     if not _python_is_known():
         raise RuntimeError(f"the glue knows CPython 3.11 and later with a GIL, this is {sys.version}")
-    source = "#define _GNU_SOURCE\n" + "\n".join(map(_part, _PARTS))
     library = build_plain(
-        [source],
+        lambda: ["#define _GNU_SOURCE\n" + "\n".join(map(_part, _PARTS))],
         "_glue",
+        known_by=package_times(_PARTS),
         flags=("-fno-tree-vectorize", "-fvisibility=hidden"),
         libraries=("-lpthread",),
         defined=False,

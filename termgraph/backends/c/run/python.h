@@ -83,6 +83,7 @@ Obj *PyErr_Occurred(void), *PyList_New(Ssize), *PyTuple_New(Ssize), *PyTuple_Get
 Obj *PyObject_CallFunction(Obj *, const char *, ...), *PyObject_CallMethod(Obj *, const char *, const char *, ...);
 Obj *PyType_GenericNew(Type *, Obj *, Obj *);
 Obj *PyType_GenericAlloc(Type *, Ssize), *PyLong_FromVoidPtr(void *), *PyLong_FromLongLong(long long);
+Obj *PyBytes_FromStringAndSize(const char *, Ssize);
 Obj *PyObject_GetAttrString(Obj *, const char *), *PyObject_Vectorcall(Obj *, Obj *const *, size_t, Obj *);
 Obj *Py_BuildValue(const char *, ...), *PyModule_Create2(Module *, int);
 

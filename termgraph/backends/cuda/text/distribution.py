@@ -7,9 +7,9 @@ it has elements.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from termgraph._records import replace
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.chains import is_straight
 from termgraph.lower.loops.tree import Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, walk

@@ -6,10 +6,9 @@ Read off the loop tree after scheduling: the product takes the place, and the re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from termgraph._records import NamedTuple
+from termgraph._records import NamedTuple, replace
 from termgraph.lower.lengths.index import ONE, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Call, Kernel, Let, Loop, Node, Write
 from termgraph.lower.memory.plan import loads, writes

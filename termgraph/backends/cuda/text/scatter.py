@@ -6,10 +6,9 @@ Each iteration claims its place with its number, and the largest stays; then onl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.backends.cuda.text.dialect import can_add_atomically
 from termgraph.backends.cuda.text.nests import grid_loop
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, divide, poly, product
