@@ -224,3 +224,41 @@ def matching_pursuit(B: Any, a: Any, y: Any) -> Any:
 
     (_, x), errors = B.scan(step, (np.zeros(100), np.zeros(100)), None, 12)
     return x, errors
+
+
+@program(lambda r: [r.normal(size=60), r.normal(size=(60, 100)), r.uniform(size=60), np.array([0.9, -0.5, 0.3])], (3,))
+def particle_filter(B: Any, y: Any, noise: Any, u: Any, theta: Any) -> Any:
+    """Particles move, are weighed by what is observed, and drawn anew at equal distances."""
+    n = 100
+
+    def step(carry: Any, t: Any) -> Any:
+        x, likelihood = carry
+        x = theta[0] * x + B.np.exp(theta[1]) * noise[t]
+        logs = -0.5 * ((y[t] - x) * B.np.exp(-theta[2])) ** 2 - theta[2]
+        total = B.logsumexp(logs, 0, False)
+        w = B.np.exp(logs - total)
+        drawn = B.np.minimum(B.np.searchsorted(B.np.cumsum(w), (B.np.arange(n) + u[t]) / n), n - 1)
+        return (x[drawn], likelihood + total - np.log(n)), (w * x).sum()
+
+    (x, likelihood), means = B.scan(step, (B.np.zeros(n), B.np.zeros(())), np.arange(60))
+    return likelihood, means, B.np.sort(x)
+
+
+@program(lambda r: [r.normal(size=(80, 3)), np.sign(r.normal(size=80)), np.array([0.2, -0.1])], (2,))
+def classes_by_gaussian_process(B: Any, x: Any, y: Any, theta: Any) -> Any:
+    """Newton's steps to the mode of the posterior, and Laplace's approximation of the evidence there."""
+    d = ((x[:, None] - x[None]) ** 2).sum(axis=-1)
+    k = B.np.exp(theta[0] - 0.5 * d * B.np.exp(theta[1])) + 1e-6 * B.np.eye(80)
+
+    def step(f: Any, _: Any) -> Any:
+        chance = 1 / (1 + B.np.exp(-y * f))
+        w = chance * (1 - chance)
+        root, b = B.np.sqrt(w), w * f + y * (1 - chance)
+        inner = B.np.eye(80) + root[:, None] * k * root[None]
+        a = b - root * B.np.linalg.solve(inner, root * (k @ b))
+        f = k @ a
+        logs = -0.5 * (a * f).sum() - B.np.log1p(B.np.exp(-y * f)).sum()
+        return f, logs - B.np.log(B.np.diagonal(B.np.linalg.cholesky(inner))).sum()
+
+    f, evidence = B.scan(step, B.np.zeros(80), None, 8)
+    return evidence[-1], f
