@@ -11,7 +11,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.lower.memory import limit
-from termgraph.lower.memory.plan import Life, lives_of
+from termgraph.lower.memory.plan import Life, lives_of, loads, writes
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 RNG = np.random.default_rng(3)
@@ -269,26 +269,62 @@ def test_no_step_of_filling_a_buffer_runs_twice_before_the_others():
 
 
 def test_what_reads_a_result_stays_behind_it(monkeypatch):
-    """Statements are moved up to what they need, results that they read included."""
-    plain, seen = limit.early, []
+    """Statements are moved up to what they need, results that they read included; results are moved to the end."""
+    seen = []
 
-    def watched(st, order):
-        seen.append((list(order), plain(st, order)))
-        return seen[-1][1]
+    def watched(move):
+        def moved(st, order):
+            found = move(st, order)
+            seen.append((move.__name__, list(order), found or order))
+            return found
 
-    monkeypatch.setattr(limit, "early", watched)
+        return moved
+
+    for move in (limit.early, limit.results_last):
+        monkeypatch.setattr(limit, move.__name__, watched(move))
     x, w = [T.tensor(n, dtype="float64", shape=(64, 64)) for n in "xw"]
     values = [np.random.default_rng(n).normal(size=(64, 64)) for n in (1, 2)]
     b = x @ w
     for y in (T.exp(x @ (w * 0.1)), T.tanh(x.T @ w)):
         for z in ((b * y).sum(axis=1), T.tanh(b * y).sum(axis=0), (b + y)[:, :3] @ w[:3, :3]):
             outputs = [y, T.tanh(z).sum(), (y @ w).sum(axis=0)]
-            limited = tg.function([x, w], outputs, mode=tg.Mode(linker="c"), memory_limit=0.9)(*values)
+            with tg.config.change_flags({"cache.programs": False}):
+                limited = tg.function([x, w], outputs, mode=tg.Mode(linker="c"), memory_limit=0.9)(*values)
             for got, want in zip(limited, tg.function([x, w], outputs)(*values)):
                 np.testing.assert_allclose(got, want)
-    for order, moved in seen:
+    for _, order, moved in seen:
+        assert len(moved) == len(order)
         place = {s: k for k, s in enumerate(moved)}
-        filled = {b: s for s in reversed(order) for b in limit.writes(s.node)}
+        filled = {b: s for s in reversed(order) for b in writes(s.node)}
         for s in order:
-            assert all(place[filled.get(b, s)] <= place[s] for b, _ in limit.loads(s.node))
-    assert seen
+            assert all(place[filled.get(b, s)] <= place[s] for b, _ in loads(s.node))
+    assert {name for name, _, _ in seen} == {"early", "results_last"}
+
+
+def test_results_are_written_last_where_they_lend_their_room(monkeypatch):
+    """Gradients of 64x64 numbers keep 2 kB each alive, and lend 16 kB to what is computed before they are written."""
+
+    def limited(most):
+        rng = np.random.default_rng(3)
+        weights = [tg.shared((rng.standard_normal((64, 64)) / 8).astype("float32")) for _ in range(8)]
+        x, first = T.tensor("x", dtype="float32", shape=(64, 64)), tg.shared(np.ones(64, "float32"))
+        h = T.tanh(x * first)
+        h = h.reshape((8, 8, 64)).max(axis=1)
+        for w in weights:
+            h = T.tanh(h @ w)
+        loss = (h * h).mean()
+        f = tg.function([x], [loss, *tg.grad(loss, [first, *weights])], mode=tg.Mode(linker="c"), memory_limit=most)
+        return f, rng.standard_normal((64, 64)).astype("float32")
+
+    def least():
+        with pytest.raises(ValueError, match="memory_limit is") as error:
+            limited(64)
+        return int(re.search(r"holds (\d+)", str(error.value))[1])
+
+    lower = least()
+    (whole, x), (less, _) = limited(None), limited(lower)
+    assert less.memory(x).peak <= lower < whole.memory(x).peak
+    for a, b in zip(whole(x), less(x)):
+        np.testing.assert_array_equal(a, b)
+    monkeypatch.setattr(limit, "results_last", lambda st, order: None)
+    assert lower < least()

@@ -48,6 +48,11 @@ def test_what_is_alive_together_lies_apart(seed):
     assert all(at % ALIGNED == 0 and at + size[b] <= found.nbytes for b, at in found.offsets.items())
     alive = [sum(size[b] for b in names if meet(lives[b], [Life(k, k)])) for k in range(40)]
     assert max(alive) <= found.nbytes <= 1.3 * max(alive) + 60 * ALIGNED
+    tried = arena(size, lives, 12)
+    assert max(alive) <= tried.nbytes <= found.nbytes
+    for a, b in combinations(names, 2):
+        first, second = sorted([a, b], key=lambda x: (tried.offsets[x], size[x]))
+        assert not meet(lives[a], lives[b]) or tried.offsets[first] + size[first] <= tried.offsets[second]
 
 
 def test_two_small_ones_lie_where_a_large_one_was():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -25,21 +26,49 @@ class Arena(NamedTuple):
     nbytes: int
 
 
-def arena(sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]]) -> Arena:
+def arena(sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]], tries: int = 0) -> Arena:
     """A place for each buffer: the smaller of two blocks, for which the largest choose first, or the largest and
-    longest alive."""
+    longest alive.
+
+    So often another order is tried, while the block is larger than what is alive: those that end highest choose first.
+    """
     names = [b for b in sizes if b in lives]
     alive = {b: sum(x.last + 1 - x.first for x in lives[b]) for b in names}
     orders = [
         sorted(names, key=lambda b: (-sizes[b], lives[b][0], b.name)),
         sorted(names, key=lambda b: (-sizes[b] * alive[b], lives[b][0], b.name)),
     ]
-    return min([_placed(order, sizes, lives) for order in orders], key=lambda a: a.nbytes)
+    best = min([_placed(order, sizes, lives) for order in orders], key=lambda a: a.nbytes)
+    least = _alive(names, sizes, lives) if tries else 0
+    for order in orders if tries else ():
+        found = _placed(order, sizes, lives)
+        for _ in range(tries):
+            if best.nbytes <= least:
+                return best
+            high = {b for b in order if found.offsets[b] + _rounded(sizes[b]) == found.nbytes}
+            order = [*[b for b in order if b in high], *[b for b in order if b not in high]]
+            found = _placed(order, sizes, lives)
+            best = min(best, found, key=lambda a: a.nbytes)
+    return best
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _alive(names: Sequence[Buf], sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]]) -> int:
+    """The most bytes that are alive at once: no block is smaller."""
+    change: dict[int, int] = {}
+    for b in names:
+        for life in lives[b]:
+            change[life.first] = change.get(life.first, 0) + _rounded(sizes[b])
+            change[life.last + 1] = change.get(life.last + 1, 0) - _rounded(sizes[b])
+    return max(accumulate(change[k] for k in sorted(change)), default=0)
 
 
 def _placed(order: Sequence[Buf], sizes: Mapping[Buf, int], lives: Mapping[Buf, Sequence[Life]]) -> Arena:
     taken = _Taken(sum(len(lives[b]) for b in order))
-    offsets = {b: taken.place(-(-sizes[b] // ALIGNED) * ALIGNED, lives[b]) for b in order}
+    offsets = {b: taken.place(_rounded(sizes[b]), lives[b]) for b in order}
     return Arena(offsets, taken.top)
 
 

@@ -7,177 +7,28 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Repeat, Routine
+from termgraph.lower.loops.tree import Node
 from termgraph.lower.memory.arena import Held, arena
-from termgraph.lower.memory.overwritten import Over, ends_there, joined, may_be
-from termgraph.lower.memory.plan import INSIDE, LINE, Life, Rooms, lives_of, loads, writes
-from termgraph.lower.memory.updates import can_fail
+from termgraph.lower.memory.orders import early, late, results_last
+from termgraph.lower.memory.overwritten import Over, joined
+from termgraph.lower.memory.plan import LINE, Rooms
+from termgraph.lower.memory.statements import Lives, Statement, Statements, UnknownLength, size_of
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.schedule.cost import work
-from termgraph.terms.traverse import grouped
+
+__all__ = ["Statements", "UnknownLength", "ordered", "within"]  # what lowering asks for
 
 LONGEST = 24  # statements that are run again at one place
 SMALL = 8  # an operand that is kept for what is computed again is that much smaller than it
 MOST_OFTEN = 3  # times the statements that there are without a limit
 MOST_HOSTS = 24  # results in which room for a temporary is looked for
+PLACINGS = 12  # orders in which arrays choose their places
+STARTS = 3  # orders from which a plan within a limit is looked for
 FEW_TRIALS = 40  # places that are tried before a peak counts as the lowest
-
-
-Lives = dict[Buf, list[Life]]
-
-
-@record(eq=False)
-class Statement:
-    """A statement at the top of a tree, with the temporaries that it needs and fills. `again`: it may run twice."""
-
-    node: Node
-    number: int
-    reads: tuple[Buf, ...]
-    writes: tuple[Buf, ...]
-    again: bool
-
-    @cached_property
-    def work(self) -> int:
-        """What it costs, as far as that is known."""
-        return work([self.node]).const or 0
-
-
-class Statements:
-    """The statements of a tree, who fills each buffer, and how large the temporaries are."""
-
-    overwrites = False
-
-    def __init__(
-        self,
-        nodes: Sequence[Node],
-        temps: Collection[Buf],
-        hosts: Collection[Buf],
-        replaced: Mapping[Buf, Buf] | None = None,
-        overwrites: bool = False,
-    ) -> None:
-        """`replaced` are old values of variables with the new ones that are written over them.
-
-        `overwrites`: a temporary may be written over another one that is read there for the last time.
-        """
-        self.overwrites, self._over = overwrites, dict[Statement, list[Over]]()
-        self.temps, self.hosts = set(temps), set(hosts)
-        self.inside = {r[0]: r[1:] for n in nodes if isinstance(n, Compound) for r in n.rooms}
-        self.all = [self._made(n, k) for k, n in enumerate(nodes)]
-        self.fillers: dict[Buf, list[Statement]] = {}
-        for s in self.all:
-            for b in s.writes:
-                self.fillers.setdefault(b, []).append(s)
-        self.sizes = {b: max(map(size_of, (b, *self.inside.get(b, ())))) for b in (*self.temps, *self.inside)}
-        finals = [s for s in self.all if getattr(s.node, "final", False)]
-        quiet = next((s for s in self.all if isinstance(s.node, Quiet)), None)
-        self.until_quiet = quiet is not None
-        self.border = quiet or next(iter(finals), None)
-        over = {new: s for s in finals for new in writes(s.node)}
-        self.spoiled = {old: over[new] for old, new in (replaced or {}).items() if new in over}
-
-    def stays_before(self, s: Statement) -> list[Statement]:
-        """What a statement must not run after: what is written over its operands, or that nothing may fail any more."""
-        found = [self.spoiled[b] for b, _ in loads(s.node) if b in self.spoiled] if self.spoiled else []
-        border = self.border
-        bound = border is not None and s.number < border.number and not (self.until_quiet and not can_fail(s.node))
-        return [*found, border] if bound and border is not None else found
-
-    def filled_whole(self, order: Sequence[Statement]) -> bool:
-        """Whether what is filled in several steps is each time filled by all of them, one after the other: a step that
-        ran twice could add something twice.
-        """
-        found: dict[Buf, list[Statement]] = {b: [] for b, each in self.fillers.items() if len(each) > 1}
-        for s in order if found else ():
-            for b in s.writes:
-                if b in found:
-                    found[b].append(s)
-        return all(each == self.fillers[b] * (len(each) // len(self.fillers[b])) for b, each in found.items())
-
-    def _made(self, n: Node, number: int) -> Statement:
-        own = {*n.bufs, *[r[0] for r in n.rooms]} if isinstance(n, Repeat) else None  # not what lies in rows of these
-        written = [b for b in writes(n) if b.kind not in INSIDE and (own is None or b in own)]
-        filled = tuple(dict.fromkeys(written))
-        reads = tuple(dict.fromkeys([b for b, _ in loads(n) if b in self.temps]))
-        plain = isinstance(n, (Call, Routine, Repeat)) or (isinstance(n, Kernel) and not isinstance(n.node, Reduce))
-        again = plain and not getattr(n, "final", False) and all(b in self.temps or b in self.inside for b in filled)
-        kept = tuple([b for b in filled if b in self.temps or b in self.hosts or b in self.inside])
-        return Statement(n, number, reads, kept, again)
-
-    def lives(self, order: Sequence[Statement]) -> Lives:
-        """When each buffer is alive."""
-        return lives_of(order, lambda s: s.writes, lambda s: s.reads)
-
-    def least(self) -> int:
-        """The bytes of the statement that needs most: no order has fewer."""
-        return max(
-            sum(self.sizes.get(b, 0) for b in {*s.reads, *s.writes}) - self._shared(self.over(s)) for s in self.all
-        )
-
-    def over(self, s: Statement) -> list[Over]:
-        """What a statement may write over what it reads, if that is a temporary that nobody needs any more."""
-        if not self.overwrites:
-            return []
-        if s not in self._over:
-            new = [b for b in s.writes if b in self.temps and len(self.fillers[b]) == 1]
-            self._over[s] = may_be(s.node, s.reads, new, self.sizes) if new else []
-        return self._over[s]
-
-    def written_over(self, order: Sequence[Statement], lives: Lives, at: Iterable[int]) -> dict[int, list[Over]]:
-        """What some of the statements in an order write over what ends there."""
-        found: dict[int, list[Over]] = {}
-        for k in at:
-            used: set[Buf] = set()
-            for pair in self.over(order[k]):
-                if used.isdisjoint(pair) and ends_there(pair, lives, k):
-                    used.update(pair)
-                    found.setdefault(k, []).append(pair)
-        return found
-
-    def _shared(self, pairs: Iterable[Over]) -> int:
-        """The bytes that need no place of their own."""
-        used: set[Buf] = set()
-        total = 0
-        for p in pairs:
-            if used.isdisjoint(p):
-                used.update(p)
-                total += self.sizes[p.new]
-        return total
-
-    def held(self, order: Sequence[Statement], lives: Lives) -> tuple[np.ndarray, list[Over]]:
-        """The bytes that have to be held in each statement, and what is written over something where that is most."""
-        alive = self.alive(lives, len(order))
-        if not self.overwrites:
-            return alive, []
-        pairs = self.written_over(order, lives, range(len(order)))
-        held = alive.copy()
-        for k, each in pairs.items():
-            held[k] -= self._shared(each)
-        return held, [p for k, each in pairs.items() if alive[k] > held.max() for p in each]
-
-    def alive(self, lives: Lives, count: int) -> np.ndarray:
-        """The bytes of the temporaries that are alive in each statement."""
-        change = np.zeros(count + 1, np.int64)
-        for b, each in lives.items():
-            size = self.sizes.get(b, 0)
-            for life in each:
-                change[life.first] += size
-                change[life.last + 1] -= size
-        return np.cumsum(change[:-1])
-
-
-def size_of(b: Buf) -> int:
-    """Bytes of a buffer; UnknownLength if its lengths are not known."""
-    count = product(b.shape).const
-    if count is None:
-        raise UnknownLength(b)
-    return count * np.dtype(b.dtype).itemsize
 
 
 class LimitTooLow(ValueError):
@@ -191,12 +42,8 @@ class LimitTooLow(ValueError):
         )
 
 
-class UnknownLength(Exception):
-    """How large a buffer is depends on the call."""
-
-
 # ---------------------------------------------------------------------- rooms
-def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = ()) -> Rooms:
+def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = (), tries: int = 0) -> Rooms:
     """One room with offsets for buffers that may live several times; results lend their memory before to large ones.
 
     Of the results that have room for a buffer the one that is written first takes it. Of `pairs` one is written over
@@ -220,7 +67,7 @@ def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = ()) -> R
                 offsets |= {b: at} if at else {}
                 del sizes[b]
                 break
-    own = arena(sizes, lives).offsets
+    own = arena(sizes, lives, tries).offsets
     room = [x for b in sizes for x in (b, *st.inside.get(b, ()))]
     own |= {x: own[b] for b in sizes for x in st.inside.get(b, ())}
     offsets |= own
@@ -255,16 +102,22 @@ class Fitted:
 
 
 def fitted(
-    st: Statements, order: list[Statement], lives: Lives | None = None, pairs: Iterable[Over] | None = None
+    st: Statements,
+    order: list[Statement],
+    lives: Lives | None = None,
+    pairs: Iterable[Over] | None = None,
+    tries: int = 0,
 ) -> Fitted:
     """An order with its rooms; `pairs` are written one over the other, if not said those that lower the peak.
 
     Joined arrays live longer, so that rooms may be larger for them: then there are none.
     """
     lives = lives or st.lives(order)
-    peak = st.held(order, lives)[1] if pairs is None else []
-    tried = [rooms_by_size(st, lives, each) for each in ([peak, ()] if peak else [pairs or ()])]
-    rooms = min(tried, key=bytes_of)
+    rooms = rooms_by_size(st, lives, pairs or (), tries)
+    if pairs is None:
+        peak, every = st.held(order, lives, rooms.guests)[1:]
+        for each in dict.fromkeys([tuple(peak), tuple(every)]):
+            rooms = min(rooms_by_size(st, lives, each, tries), rooms, key=bytes_of) if each else rooms
     return Fitted(order, rooms, bytes_of(rooms))
 
 
@@ -304,98 +157,46 @@ def with_less_held(st: Statements, plain: Fitted, lives: Lives, less: int) -> Fi
 def within(st: Statements, limit: int) -> Fitted:
     """The tree in rooms of at most `limit` bytes in all, or as few as were found."""
     orders = [st.all, late(st)]
-    best = min([fitted(st, o) for o in (*orders, *[early(st, o) for o in orders])], key=lambda f: f.nbytes)
-    order, limit = best.order, max(limit, st.least())
-    while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
-        lower = again(st, order)
+    orders += [early(st, o) for o in orders]
+    orders += [o for o in [results_last(st, o) for o in orders] if o is not None]
+    starts = sorted([fitted(st, o) for o in orders], key=lambda f: f.nbytes)
+    limit = max(limit, st.least() - sum(map(size_of, st.hosts)))
+    best = starts[0]
+    for start in starts[:STARTS]:
+        found = _with_some_again(st, start, limit)
+        best = min(best, found, fitted(st, found.order, tries=PLACINGS), key=lambda f: f.nbytes)
+        if best.nbytes <= limit:
+            return with_less_again(st, best, limit)
+    return best
+
+
+def _with_some_again(st: Statements, start: Fitted, limit: int) -> Fitted:
+    """An order with statements run once more until the limit is kept, or none is left that lowers the peak."""
+    best = now = start
+    while best.nbytes > limit and len(now.order) < MOST_OFTEN * len(st.all):
+        lower = again(st, now.order, now.rooms.guests)
         if lower is None:
-            return best
-        order = lower
-        best = min(best, fitted(st, order), key=lambda f: f.nbytes)
-    return with_less_again(st, best, limit)
+            break
+        now = fitted(st, lower)
+        if now.nbytes > limit >= st.held(lower, st.lives(lower), now.rooms.guests)[0].max():
+            now = fitted(st, lower, tries=PLACINGS)
+        best = min(best, now, key=lambda f: f.nbytes)
+    return best
 
 
-def late(st: Statements) -> list[Statement]:
-    """The statements, those moved to the first one that needs them whose results are larger than what they end."""
-    line = _Line(st.all)
-    readers = grouped((b, s) for s in st.all for b in s.reads)
-    for s in reversed(st.all):
-        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
-            continue
-        users = [x for b in s.writes for x in readers.get(b, ()) if x is not s]
-        if users:
-            to = min([*users, *st.stays_before(s)], key=line.place)
-            ended = sum(st.sizes[b] for b in s.reads if max(readers[b], key=line.place) is s)
-            if sum(st.sizes[b] for b in s.writes) > ended:
-                line.move(s, to)
-    return line.all()
-
-
-def early(st: Statements, order: Sequence[Statement]) -> list[Statement]:
-    """An order, with those moved up to what they need whose results are smaller than what they end."""
-    line = _Line(order)
-    readers: dict[Buf, list[Statement]] = {}
-    filled: dict[Buf, list[Statement]] = {}  # results, too: what reads them comes after them
-    for s in order:
-        for b in s.reads:
-            readers.setdefault(b, []).append(s)
-        for b in writes(s.node):
-            filled.setdefault(b, []).append(s)
-    for s in order:
-        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
-            continue
-        ended = [b for b in s.reads if max(readers[b], key=line.place) is s]
-        if sum(st.sizes[b] for b in ended) > sum(st.sizes[b] for b in s.writes):
-            needed = [x for b, _ in loads(s.node) for x in filled.get(b, ()) if x is not s]
-            needed += [x for b in ended for x in readers[b] if x is not s]
-            border = st.border
-            if border is not None and line.place(border) < line.place(s):
-                needed.append(border)
-            after = line.behind[max(needed, key=line.place)]
-            if after is not None and after is not s:
-                line.move(s, after)
-    return line.all()
-
-
-class _Line:
-    """Statements in a line, in which one is moved without looking at the others."""
-
-    def __init__(self, order: Sequence[Statement]) -> None:
-        self.places = {s: float(k) for k, s in enumerate(order)}
-        self.place = self.places.__getitem__
-        self.before: dict[Statement, Statement | None] = dict(zip(order, [None, *order]))
-        self.behind: dict[Statement | None, Statement | None] = dict(zip([None, *order], [*order, None]))
-
-    def move(self, s: Statement, to: Statement) -> None:
-        """Right before another one, if there is a number left for the place between."""
-        neighbour = self.before[to]
-        low, high = -1.0 if neighbour is None else self.place(neighbour), self.place(to)
-        if neighbour is s or not low < (between := (low + high) / 2) < high:
-            return
-        before, behind = self.before[s], self.behind[s]
-        self.behind[before] = behind
-        if behind is not None:
-            self.before[behind] = before
-        neighbour = self.before[to]
-        self.behind[neighbour] = self.before[to] = s
-        self.before[s], self.behind[s], self.places[s] = neighbour, to, between
-
-    def all(self) -> list[Statement]:
-        """From the first to the last."""
-        return sorted(self.places, key=self.place)
-
-
-def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
+def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = ()) -> list[Statement] | None:
     """The order with some statements run once more, so that fewer bytes are alive where most are; None: there is none.
 
-    Tried first is what frees most bytes for longest for the work it costs.
+    Tried first is what frees most bytes for longest for the work it costs. `guests` lie in results.
     """
     lives = st.lives(order)
-    alive, _ = st.held(order, lives)
+    alive = st.held(order, lives, guests)[0]
     peak = int(np.argmax(alive))
     offers: list[tuple[float, int, list[Statement]]] = []
     places = {s: k for k, s in enumerate(order)}
     for b, at in _idle(st, order, lives, peak):
+        if b in guests:
+            continue
         found = _in_time(st, lives, b, at, peak, places)
         if found is not None:
             statements, kept, at = found
@@ -408,7 +209,7 @@ def again(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:
         tried = [*order[:at], *statements, *order[at:]]
         if not st.filled_whole(tried):
             continue
-        now, _ = st.held(tried, st.lives(tried))
+        now = st.held(tried, st.lives(tried), guests)[0]
         if (int(now.max()), int((now == now.max()).sum())) < (top, int((alive == top).sum())):
             return tried
     return None
