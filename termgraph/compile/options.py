@@ -26,12 +26,12 @@ class Options:
     backend: str = "vm"
     memory_limit: int | float | None = None  # bytes of results and temporaries, or a share of what they would be
     storage: str | None = None  # the dtype of 16 bits in which arrays wait for the backward pass
-    chunked: int | None = None  # bytes for which loops over steps are cut: whole ones need more than `memory_limit`
+    sparing: int | None = None  # bytes that no plan of the plain graph keeps within: loops are cut, parts are stored
 
     @property
     def limit(self) -> int | float | None:
         """What the plan of memory has to keep within."""
-        return self.memory_limit if self.chunked is None else self.chunked
+        return self.memory_limit if self.sparing is None else self.sparing
 
     @property
     def insists(self) -> bool:

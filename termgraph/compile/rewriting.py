@@ -143,7 +143,7 @@ def loops(value: Rewritten) -> Rewritten:
         rules = rules_of(value.options, "scan") if asked else None
         if rules is None or not rules.passes:
             break
-        cut = value.options.chunked is not None and value.body is None  # then chunks stay what may run again alone
+        cut = value.options.sparing is not None and value.body is None  # then chunks stay what may run again alone
         passes = [p for p in rules.passes if not (cut and p.name in ("scan.merge", "scan.unroll"))]
         roots, trace = _passes.run_passes(list(value.roots), passes)
         if not trace.counts:

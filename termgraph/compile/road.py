@@ -91,7 +91,7 @@ def rewriting_of(options: Options) -> tuple[Stage, ...]:
     """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
     front = REWRITING if options.rewrites else REWRITING[:1]
     front = (*front[:1], ACCURATE, *front[1:]) if options.accurate else front
-    front = (*front[:1], CHUNKS, *front[1:]) if options.chunked is not None else front
+    front = (*front[:1], CHUNKS, *front[1:]) if options.sparing is not None else front
     return front if options.storage is None else (*front, HALVES)
 
 

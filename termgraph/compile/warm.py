@@ -109,7 +109,7 @@ def _parts(work: Compilation, form: tuple, what: str) -> dict[str, Any]:
         "inputs": " ".join([f"{a.type.dtype}{list(a.type.shape)}" for a in work.args]),
         "form": repr(form),
         "mode": f"{options.optimizer} linker={options.linker} strict={options.strict} quick={options.quick} "
-        f"memory={options.memory_limit} chunked={options.chunked} storage={options.storage} "
+        f"memory={options.memory_limit} sparing={options.sparing} storage={options.storage} "
         f"{work.captured.passes or ''}",
         "flags": shipped.flags_text(),
         "termgraph": _installed.files_digest(),

@@ -164,17 +164,17 @@ class FunctionMaker:
     def for_lengths(self, known: Shapes) -> FunctionMaker:
         """A maker of the same function whose graph is for shared variables of these lengths; () is for all."""
         captured = self._narrowed(self.work.captured, known)
-        if captured is self.work.captured and self.work.options.chunked is None:
+        if captured is self.work.captured and self.work.options.sparing is None:
             return self
         made = copy(self)
         made.known, made._fgraph = known, None
-        made._compile_anew(captured, replace(self.work.options, chunked=None))
+        made._compile_anew(captured, replace(self.work.options, sparing=None))
         return made
 
-    def cut_loops(self, most: int) -> None:
-        """Go on with loops over steps in chunks, so that a call holds no more than so many bytes."""
+    def spare_memory(self, most: int) -> None:
+        """Go on with loops over steps in chunks and with parts of arrays stored: a call holds no more than so much."""
         self._fgraph = None
-        self._compile_anew(self.work.captured, replace(self.work.options, chunked=most))
+        self._compile_anew(self.work.captured, replace(self.work.options, sparing=most))
 
     def _compile_anew(self, captured: Captured, options: Options) -> None:
         self.work = Compilation(captured, options, Ledger())

@@ -53,8 +53,8 @@ class Maker(Protocol):
     def indices(self) -> list[list[Any]]:
         """`[input, expanded inputs, positions]` for each input."""
 
-    def cut_loops(self, most: int) -> None:
-        """Go on with loops over steps in chunks, so that a call holds no more than so many bytes."""
+    def spare_memory(self, most: int) -> None:
+        """Go on with loops over steps in chunks and with parts of arrays stored: a call holds no more than so much."""
 
     def watched(self) -> bool:
         """Whether the mode looks at every operation, or checks what goes in and out."""

@@ -18,7 +18,6 @@ from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.op import CONST
-from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
@@ -227,15 +226,13 @@ def _why_not_written(maker: Maker) -> str | None:
 
 
 def _within_limit(maker: Maker, layout: Layout, defaults: Sequence[Default], known: Shapes) -> tuple[Any, Any] | str:
-    """The same as `_compiled`; with loops in chunks if there is a limit of memory that is too low for whole ones."""
+    """The same as `_compiled`; if no plan is within a limit of memory, with loops in chunks and parts stored."""
     try:
         return _compiled(maker, layout, defaults, known)
     except limit.LimitTooLow as error:
-        if maker.work.options.chunked is not None or not any(
-            t.op.family is loop for t in children_first(maker.work.captured.roots)
-        ):
+        if maker.work.options.sparing is not None:
             raise
-        maker.cut_loops(error.most)
+        maker.spare_memory(error.most)
         try:
             return _compiled(maker, layout, defaults, known)
         except limit.LimitTooLow as again:
@@ -329,6 +326,7 @@ def printed(
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
         memory_limit=maker.work.options.limit,
+        sparing=maker.work.options.sparing is not None,
         timed=maker.timed,
         declared=[maker.inputs[i].variable.type for i in layout.cells],
         lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],

@@ -34,6 +34,7 @@ from termgraph.stages import Ledger, Stage
 from termgraph.terms.text import one_line
 from termgraph.terms.traverse import children_first
 
+parts: Any = lazy("termgraph.lower.schedule.parts")
 of_sizes: Any = lazy("termgraph.lower.memory.limit")
 
 MANY_TEMPS = 8  # from which on it is worth while to look for fewer bytes
@@ -81,6 +82,7 @@ class Region:
     written over the old one. Without `fuse` every operation's result is stored before another one uses it,
     and no loop fills two arrays. `known` are leaves with lengths that their types do not have (None: unknown).
     `memory_limit`: the most bytes of results and temporaries, or a share of what the plan without a limit has.
+    `sparing`: parts of arrays that wait are stored by themselves, and sums are made one after the other.
     """
 
     roots: tuple[Any, ...]
@@ -94,6 +96,7 @@ class Region:
     fuse: bool = True
     known: tuple[tuple[Any, tuple[int | None, ...]], ...] = ()
     memory_limit: int | float | None = None
+    sparing: bool = False
 
     def __str__(self) -> str:
         return _listed(self.roots)
@@ -229,6 +232,8 @@ class Planned:
 def expanded(region: Region) -> Expanded:
     """Composite ops in terms of simpler ones."""
     outputs, origin = expand(region.roots, region.target.products, region.target.calls)
+    if region.sparing:
+        outputs = parts.sums_in_turn(outputs, region.target.calls, origin)
     return Expanded(region, outputs, origin)
 
 
@@ -246,7 +251,7 @@ def stored(value: Measured) -> Stored:
         value.expanded.outputs, value.lengths, region.strided, region.reciprocal,
         fuse=region.fuse, rows_in_loops=region.target.rows_in_loops, whole_vectors=region.target.whole_vectors,
     )  # fmt: skip
-    return Stored(value.expanded, with_streams(storage))
+    return Stored(value.expanded, with_streams(storage, parts.of_stored if region.sparing else None))
 
 
 def planted(value: Stored) -> Lowered:

@@ -69,7 +69,7 @@ def test_half_of_the_memory_is_enough_for_many_steps():
     whole, x = trained(49, step=gated)
     limited, _ = trained(49, 0.5, step=gated)
     assert limited.memory(x).peak <= 0.5 * whole.memory(x).peak
-    assert whole.maker.work.options.chunked is None and limited.maker.work.options.chunked is not None
+    assert whole.maker.work.options.sparing is None and limited.maker.work.options.sparing is not None
     for a, b in zip(whole(x), limited(x)):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-7)
 
@@ -84,7 +84,7 @@ def test_more_steps_need_little_more_memory():
 
 def test_a_limit_that_whole_loops_keep_cuts_none():
     limited, _ = trained(16, 0.95)
-    assert limited.maker.work.options.chunked is None
+    assert limited.maker.work.options.sparing is None
 
 
 def test_the_error_names_what_is_possible_with_loops_in_chunks():
@@ -151,7 +151,7 @@ def test_a_failure_in_a_chunk_names_the_line():
     with pytest.raises(LimitTooLow) as error:
         tg.function([x, i], outputs, mode=C, memory_limit=8)
     f = tg.function([x, i], outputs, mode=C, memory_limit=error.value.least)
-    assert f.maker.work.options.chunked is not None
+    assert f.maker.work.options.sparing is not None
     with pytest.raises(IndexError, match="the line"):
         f(draw(30, 8, 16), np.full(30, 9))
 

@@ -328,3 +328,50 @@ def test_results_are_written_last_where_they_lend_their_room(monkeypatch):
         np.testing.assert_array_equal(a, b)
     monkeypatch.setattr(limit, "results_last", lambda st, order: None)
     assert lower < least()
+
+
+def branches(x, filters):
+    """Four convolutions of the same images side by side, twice, and what was there at first joined at the end."""
+    first = x
+    for four in filters:
+        x = T.concatenate([T.maximum(T.nnet.conv2d(x, w, border_mode="half"), 0) for w in four], axis=1)
+    joined = T.concatenate([x, T.tanh(first)], axis=1)
+    return T.tanh(joined * joined[:, ::-1])
+
+
+@pytest.mark.parametrize("updates", [False, True])
+def test_parts_that_wait_and_sums_in_turn_are_the_same_bits(updates, monkeypatch):
+    """Where no plan of the plain graph is small enough: gradients of what is joined are kept by part, sums by two."""
+
+    def limited(most):
+        rng = np.random.default_rng(3)
+        draw = lambda *s: tg.shared((rng.standard_normal(s) / 4).astype("float32"))  # noqa: E731
+        filters = [[draw(4, 16, 3, 3) for _ in range(4)] for _ in range(3)]
+        x, scale = T.tensor("x", dtype="float32", shape=(2, 16, 16, 16)), draw(16)
+        loss = (branches(x * scale.dimshuffle("x", 0, "x", "x"), filters) ** 2).mean()
+        weights = [scale, *sum(filters, [])]
+        gradients = tg.grad(loss, weights)
+        changes = [(w, w - np.float32(0.1) * g) for w, g in zip(weights, gradients)] if updates else []
+        outputs = [loss] if updates else [loss, *gradients]
+        f = tg.function([x], outputs, updates=changes, mode=tg.Mode(linker="c"), memory_limit=most)
+        return f, rng.standard_normal((2, 16, 16, 16)).astype("float32"), weights
+
+    whole, x, weights = limited(None)
+    most, within, stored = int(0.9 * whole.memory(x).peak), limit.within, []
+
+    def none_at_first(st, bytes_):
+        stored.append(len(st.temps))
+        if len(stored) == 1:
+            raise limit.LimitTooLow(most, most + 1, most - bytes_, most + 1)
+        return within(st, bytes_)
+
+    monkeypatch.setattr(limit, "within", none_at_first)
+    with tg.config.change_flags({"cache.programs": False}):
+        less, _, others = limited(most)
+    assert less.maker.work.options.sparing == most and stored[1] > stored[0]
+    assert less.memory(x).peak <= most
+    for _ in range(2):
+        for a, b in zip(whole(x), less(x)):
+            np.testing.assert_array_equal(a, b)
+    for a, b in zip(weights, others):
+        np.testing.assert_array_equal(a.get_value(), b.get_value())

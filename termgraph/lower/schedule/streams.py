@@ -6,7 +6,7 @@ values are cheap to compute and not stored for that; here it is counted what the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from termgraph.lower.lengths.index import product
@@ -26,10 +26,12 @@ MANY = 16  # arrays that are told apart below one value; more are as good as tha
 Users = dict[Any, frozenset[tuple[float, Any]]]  # scalar -> the loops that compute it, each by phase and variable
 
 
-def with_streams(storage: Storage) -> Statements:
-    """The statements of a program, with streams stored beside what the storage's own criterion gives."""
+def with_streams(storage: Storage, more: Callable[[Storage], Iterable[Any]] | None = None) -> Statements:
+    """The statements of a program, with streams stored beside what the storage's own criterion gives, and `more`."""
     storage.begin()
     for t in foreseen(storage):
+        storage.keep(t)
+    for t in more(storage) if more is not None else ():
         storage.keep(t)
     storage.settle()
     for t in streams(storage):
