@@ -18,6 +18,7 @@ from termgraph.config import config
 from termgraph.function.compiled import Function, MachineFunction
 from termgraph.tensor.sharedvar import Container
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.loop import loop
 from termgraph.terms.term import Arg, Term
 from termgraph.terms.traverse import children_first, substitute
 from termgraph.terms.types import TensorType
@@ -326,7 +327,7 @@ def printed(
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
         memory_limit=maker.work.options.limit,
-        sparing=maker.work.options.sparing is not None,
+        sparing=maker.work.options.sparing is not None and not _has_loops(maker),
         timed=maker.timed,
         declared=[maker.inputs[i].variable.type for i in layout.cells],
         lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],
@@ -334,6 +335,11 @@ def printed(
         **options,
     )
     return made
+
+
+def _has_loops(maker: Maker) -> bool:
+    """Whether there are loops over steps, which are cut in chunks: these have their own parts of arrays."""
+    return any(t.op.family is loop for t in children_first(maker.work.captured.roots))
 
 
 def _returns(maker: Maker) -> str:
