@@ -1,7 +1,8 @@
-"""Writes termgraph/tensor/__init__.pyi: what type checkers and editors are told of `termgraph.tensor`.
+"""Writes the stubs of `termgraph.tensor`, `termgraph.rules` and `termgraph.db`: what checkers and editors are told.
 
-The package collects its names when it is imported; a checker reads them here. `python scripts/make_stubs.py` after a
-name was added; with --check it says whether the file is up to date, as a test does.
+The first collects its names when it is imported, the others import theirs when they are first asked for; a checker
+reads them here. `python scripts/make_stubs.py` after a name was added; with --check it says whether the files are up
+to date, as a test does.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import termgraph.db
+import termgraph.rules
 import termgraph.tensor as T
+from termgraph.rules.kinds import Kind
 from termgraph.tensor.constructors import SEVERAL, SHAPES
 from termgraph.terms.ops.elementwise import ElementwiseOp
 from termgraph.terms.types import Type
 
-STUB = Path(T.__file__).with_name("__init__.pyi")
+LATER_HEAD = '"""What `{}` imports later, as type checkers see it. Made by scripts/make_stubs.py: do not edit."""\n'
 HEAD = '''"""The NumPy-like language, as type checkers see it. Made by scripts/make_stubs.py: do not edit."""
 
 from typing import Any
@@ -101,8 +105,28 @@ def defined(module: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
+def later_text(package: Any) -> str:
+    """The stub of a package of `names_later`. A kind is written where a type stands, for any expression."""
+    imports, kinds = [], []
+    for module, names in package._LATER.items():
+        for name in names.split():
+            kind = isinstance(getattr(package, name), Kind)
+            (kinds if kind else imports).append(
+                f"{name}: TypeAlias = Any" if kind else f"from {module} import {name} as {name}"
+            )
+    kinds = ["", *sorted(kinds)] if kinds else []
+    imports += ["from typing import Any, TypeAlias"] if kinds else []
+    return "\n".join([LATER_HEAD.format(package.__name__), *sorted(imports), *kinds]) + "\n"
+
+
+def stubs() -> dict[Path, str]:
+    """What is to stand in each file."""
+    texts = {T: text(), **{package: later_text(package) for package in (termgraph.db, termgraph.rules)}}
+    return {Path(str(package.__file__)).with_name("__init__.pyi"): found for package, found in texts.items()}
+
+
 def text() -> str:
-    """The whole stub."""
+    """The whole stub of the language."""
     names = sorted(n for n in dir(T) if not n.startswith("_"))
     lines = [line(n, getattr(T, n)) for n in names]
     imports = sorted({*TYPES, *[entry for entry in lines if entry.startswith("from ")]})
@@ -112,13 +136,17 @@ def text() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the file is out of date")
-    if not parser.parse_args().check:
-        STUB.write_text(text(), encoding="utf-8")
-        return 0
-    old = STUB.read_text(encoding="utf-8") if STUB.is_file() else ""
-    difference = list(difflib.unified_diff(old.splitlines(), text().splitlines(), "now", "wanted", lineterm="", n=0))
-    print("\n".join(difference))
-    return 1 if difference else 0
+    check, differences = parser.parse_args().check, []
+    for path, wanted in stubs().items():
+        if not check:
+            path.write_text(wanted, encoding="utf-8")
+            continue
+        old = path.read_text(encoding="utf-8") if path.is_file() else ""
+        differences += difflib.unified_diff(
+            old.splitlines(), wanted.splitlines(), str(path), "wanted", lineterm="", n=0
+        )
+    print(*differences, sep="\n", end="\n" if differences else "")
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

@@ -35,9 +35,9 @@ def lazy(name: str) -> ModuleType:
     return _Later(name)
 
 
-def names_later(package: str, modules: dict[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose names are imported when they are first asked for: `modules` has the names by
-    the module that each is in.
+def names_later(package: str, modules: dict[str, str]) -> tuple[Callable[[str], Any], list[str]]:
+    """The `__getattr__` and `__all__` of a package whose names are imported when they are first asked for: `modules`
+    has the names by the module that each is in. Checkers of types read a stub, which scripts/make_stubs.py writes.
     """
     home = {name: module for module, names in modules.items() for name in names.split()}
 
@@ -48,7 +48,7 @@ def names_later(package: str, modules: dict[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return found
+    return found, sorted(home)
 
 
 class _Pattern:

@@ -78,15 +78,14 @@ def test_graph_passes_come_with_the_rule_library():
 
 @pytest.mark.parametrize("package", ["rules", "db"])
 def test_names_that_are_imported_late_are_those_that_type_checkers_see(package):
-    file = Path(termgraph.__file__).parent / package / "__init__.py"
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
-    homes = {a.name: n.module for n in checked.body if isinstance(n, ast.ImportFrom) for a in n.names}
-    (table,) = [n for n in ast.walk(tree) if isinstance(n, ast.Dict)]
-    later = {name: module for module, names in ast.literal_eval(table).items() for name in names.split()}
-    assert homes.items() <= later.items()
     made = importlib.import_module(f"termgraph.{package}")
-    assert later.keys() >= set(made.__all__) == set(dir(made))
+    stub = ast.parse(Path(made.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
+    homes = {a.name: n.module for n in stub.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    later = {name: module for module, names in made._LATER.items() for name in names.split()}
+    assert {name: home for name, home in homes.items() if home != "typing"}.items() <= later.items()
+    assert later.keys() == set(made.__all__) == set(dir(made))
+    kinds = {n.target.id for n in stub.body if isinstance(n, ast.AnnAssign)}
+    assert later.keys() == homes.keys() - {"Any", "TypeAlias"} | kinds
     assert all(getattr(made, name) is not None for name in later)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         made.nothing
