@@ -9,6 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 
 class _Held(threading.local):
     """Whether this thread has stopped the collector."""
@@ -21,6 +26,8 @@ _blocks = getattr(sys, "getallocatedblocks", int)  # of CPython; else 0, as wher
 _MANY_AGED = 200_000  # objects, after which those that are left are counted
 _MANY_BLOCKS = 300_000  # of memory, 20 MB of them
 _aged = 0  # how many objects have aged since they were counted
+_MUCH = 256 << 20  # bytes, after which all is collected: a collection takes less than the pages of as much memory
+_memory_left = 0  # bytes, when all was collected for their sake last
 _left, _enough = 0, _MANY_BLOCKS  # how many blocks there were when all was looked at, and how many more may come
 resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
 
@@ -34,6 +41,7 @@ def paused_gc() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
+    _collect_if_grown()
     if _aged > _MANY_AGED:
         _look_at_old()
     _stop()
@@ -75,6 +83,37 @@ def _go_on() -> None:
     gc.enable()
     if aged:
         _aged += counts[0] + limits[0] * (counts[1] + limits[1] * counts[2])
+
+
+def _memory() -> int:
+    """Bytes that the process has in memory: now on Linux, the most it ever had elsewhere, 0 where nobody says."""
+    if resource is None:
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if most - _memory_left <= _MUCH or sys.platform != "linux":
+        return most  # a microsecond, the file takes ten
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return most
+
+
+def _collect_if_grown() -> None:
+    """Collects everything if the process has much more memory than when that was done last.
+
+    Python counts objects. A function, its shared variables and the memory of its calls are few of them, in cycles:
+    who makes such functions again and again, in a notebook, would keep them all.
+    """
+    global _memory_left
+    memory = _memory()
+    if not _memory_left:
+        _memory_left = memory  # what there was before is not ours
+    if memory - _memory_left <= max(_MUCH, _memory_left // 4) or gc.get_freeze_count() or not gc.get_threshold()[0]:
+        return
+    while gc.collect():
+        pass  # arrays of a function are found when it has gone
+    _memory_left = _memory()
 
 
 def _look_at_old() -> None:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 import termgraph as tg
@@ -119,6 +120,28 @@ def test_what_is_dropped_before_the_next_work_costs_no_collection(monkeypatch):
             assert (2 in seen) == keep
     finally:
         gc.callbacks.pop()
+
+
+def dead_functions(rounds, monkeypatch):
+    """How many arrays of functions that nobody has any more are gone; a function is as much as may come."""
+    x, gone = T.dvector("x"), []
+    monkeypatch.setattr(_collector, "_MUCH", 1 << 20)
+    monkeypatch.setattr(_collector, "_memory_left", 1)
+    memory = iter(range(2 << 20, 100 << 20, 600 << 10))
+    monkeypatch.setattr(_collector, "_memory", lambda: next(memory))
+    for i in range(rounds):
+        w = tg.shared(np.ones(7))
+        gone.append(weakref.ref(w.get_value(borrow=True)))
+        tg.function([x], (x * w).sum(), updates=[(w, w + i)])(np.ones(7))
+    return sum(r() is None for r in gone)
+
+
+def test_arrays_of_functions_that_nobody_has_go_when_memory_grows(monkeypatch):
+    assert dead_functions(20, monkeypatch) > 12
+
+
+def test_memory_is_counted_in_bytes():
+    assert _collector.resource is None or 20 << 20 < _collector._memory() < 1 << 40
 
 
 def test_who_wants_no_collections_gets_none():
