@@ -11,6 +11,7 @@ from termgraph.terms.ops.elementwise import add, cast
 from termgraph.terms.ops.indexing import gather, scatter_set
 from termgraph.terms.ops.shaping import alloc_diag, reshape
 from termgraph.terms.ops.sorting import argsort, unique_all
+from termgraph.terms.ops.triangles import unpack_triangle
 
 
 @formula(gives=seg)
@@ -41,6 +42,12 @@ def on_diagonal(x, g, offset):
         return whole
     along = T.arange(n)  # as many places as there are, not a square of zeros; a diagonal outside of x is empty
     return T.inc_subtensor(T.zeros_like(x)[..., along + row, along + column], g)
+
+
+@formula
+def in_triangle(x, g, lower, strict):
+    """Zeros in the shape of x with g in a triangle."""
+    return unpack_triangle(g, x.shape[-1], lower=lower, strict=strict)
 
 
 @formula

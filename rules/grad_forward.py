@@ -23,13 +23,14 @@ from termgraph.terms.ops.shaping import (
 )
 from termgraph.terms.ops.sorting import order_statistics, sort, unique
 from termgraph.terms.ops.transfer import to_device
+from termgraph.terms.ops.triangles import pack_triangle, unpack_triangle
 
 
 @ruleset("grad")
 def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg, ts: seg, us: seg, rs: seg,
-                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, fft, ifft, rfft, irfft, real,
-                           imag, conj, to_device],
-                   m: head[reshape, alloc, subtensor, gather], j: head[join, make_vector],
+                   f: head[sum_, cumsum, dimshuffle, unbroadcast, diagonal, alloc_diag, pack_triangle, fft, ifft, rfft,
+                           irfft, real, imag, conj, to_device],
+                   m: head[reshape, alloc, subtensor, gather, unpack_triangle], j: head[join, make_vector],
                    s: head[inc_subtensor, set_subtensor, scatter_add], p: head[dot, matmul]):
     yield rule("linear",    pushforward(f(x), t),                        f(t))
     yield rule("moves",     pushforward(m(x, *ns), t, *us),              m(t, *ns))

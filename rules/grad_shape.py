@@ -6,7 +6,7 @@ The pullback of a move puts the cotangent back where the elements came from; len
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_shape import (
-    at_first_places, at_sorted_places, items, last_written, on_diagonal, pieces, steps, unsorted,
+    at_first_places, at_sorted_places, in_triangle, items, last_written, on_diagonal, pieces, steps, unsorted,
 )
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
@@ -23,10 +23,11 @@ from termgraph.terms.ops.shaping import (
 from termgraph.terms.ops.sorting import (
     bincount, order_statistics, sort, unique, unique_all, unique_counts, unique_inverse,
 )
+from termgraph.terms.ops.triangles import pack_triangle, unpack_triangle
 
 
 @ruleset("grad")
-def grad_shape(x, y, z, g, a: param, b: param, xs: seg, ns: seg):
+def grad_shape(x, y, z, g, n, a: param, b: param, xs: seg, ns: seg):
     yield rule("dimshuffle",    pullback(dimshuffle(x, order=a), g),        (dimshuffle(g, order=undone(x, a)),))
     yield rule("reshape",       pullback(reshape(x, *ns), g),
                                 tup(reshape(g, *lengths(x)), *nothing_for(ns)))
@@ -37,6 +38,10 @@ def grad_shape(x, y, z, g, a: param, b: param, xs: seg, ns: seg):
     yield rule("join",          pullback(join(*xs, axis=a), g),             tup(*pieces(xs, a, g)))
     yield rule("diagonal",      pullback(diagonal(x, offset=a), g),         (on_diagonal(x, g, a),))
     yield rule("alloc_diag",    pullback(alloc_diag(x, offset=a), g),       (diagonal(g, offset=a),))
+    yield rule("pack_triangle", pullback(pack_triangle(x, lower=a, strict=b), g),
+                                (in_triangle(x, g, a, b),))
+    yield rule("unpack_triangle", pullback(unpack_triangle(x, n, lower=a, strict=b), g),
+                                (pack_triangle(g, lower=a, strict=b), None))
     yield rule("arange",        pullback(arange(x, y, z, dtype=a), g),
                                 (sum_(g, axis=(0,), dtype=a), None, sum_(g * steps(g), axis=(0,), dtype=a)))
 

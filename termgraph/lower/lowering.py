@@ -28,7 +28,7 @@ from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.products_ahead import products_ahead
 from termgraph.lower.schedule.row_tiles import tile_rows
 from termgraph.lower.schedule.streams import with_streams
-from termgraph.lower.storage import axis_calls, cut_rules, routines  # noqa: F401  they declare their rules
+from termgraph.lower.storage import axis_calls, cut_rules, routines, triangles  # noqa: F401  they declare their rules
 from termgraph.lower.storage.policy import Statements, Storage, Store
 from termgraph.stages import Ledger, Stage
 from termgraph.terms.text import one_line

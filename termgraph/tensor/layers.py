@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from termgraph.config import config
-from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
@@ -25,6 +24,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
+from termgraph.terms.ops.triangles import pack_triangle
 
 
 # ---------------------------------------------------------------------- activations
@@ -215,18 +215,7 @@ def pdist(input: TensorLike, p: float = 2.0) -> TensorVariable:
     x = _points("pdist", input)
     if x.ndim != 2:
         raise TypeError(f"pdist takes a matrix of points, {x} has {x.ndim} dimensions")
-    first, second = _pairs_of_rows(length(x, 0))
-    return smooth_norm(x[first] - x[second], 1, _order("pdist", p))
-
-
-def _pairs_of_rows(n: Any) -> tuple:
-    """The first and second row of each pair: k pairs from the end, the first row is given by the root of 8 k + 1."""
-    if isinstance(n, int):
-        return np.triu_indices(n, 1)
-    pairs = n * (n - 1) // 2
-    left = pairs - 1 - arange(pairs)
-    rows_left = cast((ew.sqrt(cast(8 * left + 1, "float64")) - 1) * 0.5, "int64")
-    return n - 2 - rows_left, n - 1 - (left - rows_left * (rows_left + 1) // 2)
+    return pack_triangle(cdist(x, x, _order("pdist", p)), strict=True)
 
 
 def _points(who: str, x: TensorLike) -> TensorVariable:

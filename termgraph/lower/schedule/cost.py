@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, product
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, divide, product, substitute
 from termgraph.lower.loops.tree import (
     Branch,
     Call,
@@ -45,7 +45,7 @@ def _work(n: Node) -> Poly:
         return n.var.extent * per_iteration(n)
     if isinstance(n, Sweep):
         inside = work(n.body)
-        return inside if n.var is None else n.var.extent * inside
+        return inside if n.var is None else n.var.extent * _in_the_middle(n.var, inside)
     if isinstance(n, Kernel):
         return _work(n.node)
     if isinstance(n, Branch):
@@ -62,6 +62,11 @@ def _work(n: Node) -> Poly:
             out = out * size
         return out
     return ZERO
+
+
+def _in_the_middle(v: Var | None, work: Poly) -> Poly:
+    """Work of an iteration: where loops inside are longer in some than in others, of the one in the middle."""
+    return substitute(work, {v: divide(v.extent, 2)[0]}) if v is not None and v in work.fv else work
 
 
 def routine_work(n: Routine) -> Poly:
@@ -98,4 +103,4 @@ def per_iteration(n: Node) -> Poly:
     inside = ZERO
     for body in n.children():
         inside = inside + work(body)
-    return inside + 1
+    return _in_the_middle(getattr(n, "var", None), inside + 1)

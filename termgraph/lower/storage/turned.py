@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, maximum, minimum, nest, poly, product, substitute
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, maximum, minimum, nest, nonneg, poly, product, substitute
 from termgraph.lower.memory.strides import distance
 from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, LOAD, PICK, Buf, Scalars, scalars
 from termgraph.lower.storage.index_sets import Moved
@@ -34,11 +34,17 @@ class Operand:
     count: Poly
     vars: Sequence[Var]
     loads: dict[AnyTerm, Poly]  # the loads, and which of the row each is
+    lane: Poly  # which row it is of those side by side: the count of the last loop, or some more
 
     @property
     def own(self) -> list[Var]:
         """The loops outside the last one in which it is another row."""
         return [v for v in self.vars[:-1] if v in self.start.fv]
+
+    @property
+    def lanes(self) -> Poly:
+        """How many lie side by side."""
+        return _largest(self.lane, self.vars) + 1
 
     @property
     def rows(self) -> Poly:
@@ -103,8 +109,8 @@ def _rows(s: Scalars, f: AnyTerm, vars: Sequence[Var]) -> list[Operand]:
     var, found = f.op.params["var"], []
     for t in scalars(f.args):
         if t.op.family is LOAD and _is_reread(t, vars, (*vars, var)) and _step(t, var) == 1:
-            start = t.op.params["offset"].without([var])
-            found.append(Operand(t.op.params["buf"], start, var.extent, vars, {t: poly(var)}))
+            start, lane = _lane(t.op.params["offset"].without([var]), vars)
+            found.append(Operand(t.op.params["buf"], start, var.extent, vars, {t: poly(var)}, lane))
     return found
 
 
@@ -125,7 +131,8 @@ def _elements(value: AnyTerm, vars: Sequence[Var], of_fold: bool) -> list[Operan
         least, most = min(k for k, _ in loads), max(k for k, _ in loads)
         if most - least < FURTHEST:
             places = {t: poly(k - least) for k, t in loads}
-            out.append(Operand(buf, start + least, poly(most - least + 1), vars, places))
+            first, lane = _lane(start + least, vars)
+            out.append(Operand(buf, first, poly(most - least + 1), vars, places, lane))
     return out
 
 
@@ -134,7 +141,31 @@ def _is_reread(t: AnyTerm, vars: Sequence[Var], all_vars: Sequence[Var]) -> bool
     offset = t.op.params["offset"]
     lane = vars[-1]
     plain = not offset.values and all(not a.fv or a in all_vars for a in offset.atoms())
-    return plain and lane in offset.fv and not set(vars) <= offset.fv and _step(t, lane) != 1 and _is_linear(offset)
+    if not plain or lane not in offset.fv or _step(t, lane) == 1 or not _is_linear(offset):
+        return False
+    return not set(vars) <= _lane(offset, vars)[0].fv
+
+
+def _lane(start: Poly, vars: Sequence[Var]) -> tuple[Poly, Poly]:
+    """Where a row begins if it is the first of those side by side, but for the last loop, and which of them it is.
+
+    Where a loop around moves on as the last one does, as in `x[i + j]`, both loops count the same rows.
+    """
+    *around, last = vars
+    step, lane = start.coefficient(last), poly(last)
+    for v in around:
+        if v in last.extent.fv and start.coefficient(v) is step:
+            lane, start = lane + v, start.without([v])
+    if lane is not poly(last) and nonneg(start.without(vars) - step):
+        lane, start = lane + 1, start - step
+    return start, lane
+
+
+def _largest(p: Poly, vars: Sequence[Var]) -> Poly:
+    """The largest value of what grows with all loops; the last loop may be longer or shorter by those around it."""
+    for v in reversed(vars):
+        p = substitute(p, {v: v.extent - 1})
+    return p
 
 
 def _is_linear(offset: Poly) -> bool:
@@ -150,7 +181,7 @@ def _worth(operands: Sequence[Operand], folds: Collection[AnyTerm]) -> Poly:
     """1 where the copies pay, 0 elsewhere."""
     if not operands:
         return ZERO
-    spare = [n for r in operands for n in (r.vars[-1].extent - FEWEST_LANES, r.rows - FEWEST_ROWS)]
+    spare = [n for r in operands for n in (r.lanes - FEWEST_LANES, r.rows - FEWEST_ROWS)]
     spare += [LONGEST - f.op.params["var"].extent for f in folds]
     return maximum(0, functools.reduce(minimum, dict.fromkeys(spare), ZERO) + 1)
 
@@ -161,27 +192,37 @@ def _with_copies(
 ) -> list[Any]:
     """A statement that reads copies, after those that make them, and the one that does not, if that is not known."""
     first = x.vars[0]
-    here = Var(first.level, first.extent * worth)
+    loops = _from(x.vars, Var(first.level, first.extent * worth))
+    here: dict[Any, Poly] = {v: poly(new) for v, new in zip(x.vars, loops)}
     out, known = [], {}
     for r in operands:
-        shape = (*[v.extent for v in r.own], r.count, r.vars[-1].extent)
+        shape = (*[v.extent for v in r.own], r.count, r.lanes)
         key = r.buf, r.start, shape
         if key not in copies:
             copies[key] = Buf(f"{prefix}turned{len(copies)}", r.buf.dtype, shape, "temp")
             out.append(_copy(type(x), s, r, worth, copies[key]))
-        own = [poly(here if v is first else v) for v in r.own]
+        own = [here.get(v, poly(v)) for v in r.own]
         for t, place in r.loads.items():
-            known[t] = s.load(copies[key], copies[key].offset((*own, place, poly(r.vars[-1]))))
-    out.append(_over(s, x, here, known))
+            known[t] = s.load(copies[key], copies[key].offset((*own, place, substitute(r.lane, here))))
+    out.append(_over(s, x, loops, known))
     if worth.const is None:
-        out.append(_over(s, x, Var(first.level, first.extent * (1 - worth)), {}))
+        out.append(_over(s, x, _from(x.vars, Var(first.level, first.extent * (1 - worth))), {}))
     return out
 
 
-def _over(s: Scalars, x: Any, first: Var, known: dict[AnyTerm, AnyTerm]) -> Any:
-    """The statement with another first loop."""
-    moved = Moved(s, {x.vars[0]: poly(first)}, known)
-    return x.moved([first, *x.vars[1:]], moved.index(x.offset), moved.term(x.value))
+def _from(vars: Sequence[Var], first: Var) -> list[Var]:
+    """Loops with another first one; how long those inside are may depend on it."""
+    new, here = [first], {vars[0]: poly(first)}
+    for v in vars[1:]:
+        new.append(Var(v.level, substitute(v.extent, here)))
+        here[v] = poly(new[-1])
+    return new
+
+
+def _over(s: Scalars, x: Any, loops: list[Var], known: dict[AnyTerm, AnyTerm]) -> Any:
+    """The statement in other loops."""
+    moved = Moved(s, {v: poly(new) for v, new in zip(x.vars, loops)}, known)
+    return x.moved(loops, moved.index(x.offset), moved.term(x.value))
 
 
 def _copy(store: Any, s: Scalars, r: Operand, worth: Poly, buf: Buf) -> Any:
