@@ -88,6 +88,14 @@ def _atom_bound(a: Atom, upper: bool) -> Poly | None:
     return poly(a) if natural(a) and not a.fv else None
 
 
+def largest(p: Poly) -> Poly:
+    """The largest value of what grows or falls evenly in each loop, the length of which may depend on loops around."""
+    while p.fv:
+        v = max(p.fv, key=lambda v: v.level)
+        p = substitute(p, {v: ZERO if nonneg(-p.coefficient(v)) else v.extent - 1})
+    return p
+
+
 def _of_lengths(a: Atom) -> bool:
     """Whether an atom is a quotient or a remainder without loop variables; bounds are multiplied, so never below 0."""
     return isinstance(a, Apply) and a.fn in ("floordiv", "mod") and not a.fv and natural(a)
@@ -386,6 +394,7 @@ def _number(a: Atom, env: Mapping[Any, int]) -> int:
 
 __all__ = [
     "EMPTY", "MINUS_ONE", "ONE", "ZERO", "Apply", "Atom", "Monomial", "Poly", "Sym", "Value", "Var", "_sorted",
-    "_union", "bound", "divide", "evaluate", "has_division", "less", "maximum", "minimum", "natural", "nonneg", "plus",
-    "poly", "product", "repeats", "show", "substitute", "symbols", "taken_out", "times", "values", "wrapped",
+    "_union", "bound", "divide", "evaluate", "has_division", "largest", "less", "maximum", "minimum", "natural",
+    "nonneg", "plus", "poly", "product", "repeats", "show", "substitute", "symbols", "taken_out", "times", "values",
+    "wrapped",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import Poly, Var, poly, repeats
+from termgraph.lower.lengths.index import Poly, Var, largest, poly, repeats
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
 from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
@@ -292,7 +292,7 @@ class Planner:
         self.use_result_rows(found, groups)
         for k in found.values():
             if k.buf.kind == "row":
-                scope.nodes.append(Row(k.buf, k.buf.shape[0]))
+                scope.nodes.append(Row(k.buf, largest(k.buf.shape[0])))
         return found
 
     def shared_by(self, first: Group, second: Group, scope: Scope) -> list[Any]:

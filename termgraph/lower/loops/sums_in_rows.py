@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import Var, poly
+from termgraph.lower.lengths.index import Var, largest, poly
 from termgraph.lower.loops.scopes import Plans, Scope
 from termgraph.lower.loops.tree import Row
 from termgraph.lower.push.kernel import Buf
@@ -33,6 +33,6 @@ def sums_in_rows(planner: Plans, var: Var, scope: Scope, inner: Scope, statement
     if columns is None:
         return False
     planner.count += len(rows)
-    scope.nodes += [*[Row(buf, var.extent) for buf in rows], columns]
+    scope.nodes += [*[Row(buf, largest(var.extent)) for buf in rows], columns]
     inner.stored.update({f: (buf, poly(var)) for buf, f in zip(rows, sums)})
     return True

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from termgraph._records import record, replace
-from termgraph.lower.lengths.index import Poly, poly, values
+from termgraph.lower.lengths.index import Poly, largest, poly, values
 from termgraph.lower.loops.tree import Branch, Kernel, Let, Loop, Node, Reduce, Row, RowTiles, Write
 from termgraph.lower.push.kernel import HEAVY, INDEX, Buf, kids, own_cost
 
@@ -49,7 +49,7 @@ def _with_loops_divided(body: Sequence[Node], number: Iterator[int]) -> list[Nod
             inside = _with_loops_divided(n.body, number)
             out.append(n if _same(inside, n.body) else replace(n, body=inside))
         else:
-            out += [Row(b, n.var.extent) for b in halves.slots]
+            out += [Row(b, largest(n.var.extent)) for b in halves.slots]
             out += [Loop(n.var, halves.first), Loop(n.var, halves.second, simd=True)]
     return out
 

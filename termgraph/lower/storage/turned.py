@@ -11,7 +11,20 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, maximum, minimum, nest, nonneg, poly, product, substitute
+from termgraph.lower.lengths.index import (
+    ONE,
+    ZERO,
+    Poly,
+    Var,
+    largest,
+    maximum,
+    minimum,
+    nest,
+    nonneg,
+    poly,
+    product,
+    substitute,
+)
 from termgraph.lower.memory.strides import distance
 from termgraph.lower.push.kernel import ARG_FOLDS, FOLD, LOAD, PICK, Buf, Scalars, scalars
 from termgraph.lower.storage.index_sets import Moved
@@ -44,7 +57,7 @@ class Operand:
     @property
     def lanes(self) -> Poly:
         """How many lie side by side."""
-        return _largest(self.lane, self.vars) + 1
+        return largest(self.lane) + 1
 
     @property
     def rows(self) -> Poly:
@@ -161,13 +174,6 @@ def _lane(start: Poly, vars: Sequence[Var]) -> tuple[Poly, Poly]:
     return start, lane
 
 
-def _largest(p: Poly, vars: Sequence[Var]) -> Poly:
-    """The largest value of what grows with all loops; the last loop may be longer or shorter by those around it."""
-    for v in reversed(vars):
-        p = substitute(p, {v: v.extent - 1})
-    return p
-
-
 def _is_linear(offset: Poly) -> bool:
     return all(sum(a.__class__ is Var for a in m) <= 1 for m, _ in offset.terms)
 
@@ -212,7 +218,8 @@ def _with_copies(
 
 def _from(vars: Sequence[Var], first: Var) -> list[Var]:
     """Loops with another first one; how long those inside are may depend on it."""
-    new, here = [first], {vars[0]: poly(first)}
+    new = [first]
+    here: dict[Any, Poly] = {vars[0]: poly(first)}
     for v in vars[1:]:
         new.append(Var(v.level, substitute(v.extent, here)))
         here[v] = poly(new[-1])

@@ -16,6 +16,7 @@ from termgraph.rules.checking.families import fallback, sampler
 from termgraph.rules.kinds import SegVar
 from termgraph.terms.dtypes import promote
 from termgraph.terms.ops.reduce import default_sum_dtype
+from termgraph.terms.ops.triangles import packed_length
 
 
 # ---------------------------------------------------------------------- element-wise and unknown ops
@@ -347,6 +348,16 @@ def _diagonal(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     (x,) = d.fill(args, [Want(d.shape(least=deep))])
     h.settle("offset", lambda: d.rng.choice((0, 0, 1, -1)))
     return [x]
+
+
+@sampler("pack_triangle", "unpack_triangle")
+def _triangle(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
+    side = d.length()
+    h.settle("lower", lambda: d.chance(0.5))
+    strict = h.settle("strict", lambda: d.chance(0.5))
+    if h.family.name == "pack_triangle":
+        return d.fill(args, [Want((side, side))])
+    return d.fill(args, [Want((packed_length(side, strict),)), *_lengths((side,))])
 
 
 @sampler("assume")

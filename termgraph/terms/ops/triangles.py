@@ -11,8 +11,8 @@ from termgraph.terms.ops.shaping import static_lengths
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TensorType, Type
 
-NOT_SQUARE = "pack_triangle: matrices of {0} rows and {1} columns are not square"
-NOT_ALL = "unpack_triangle: {0} elements for a triangle of {1}"
+NOT_SQUARE = "matrices of {0} rows and {1} columns are not square"
+NOT_ALL = "{0} elements for a triangle of {1}"
 
 
 def packed_length(side: int, strict: bool) -> int:

@@ -71,6 +71,7 @@ def cases():
         "columns in parts": ([x, x3], [x.sum(0), x.var(0), x3.max(1)], [tall, planes]),
         "turned": ([x, x3], [x.T * 2, T.exp(x.T) + x[:, 0], x3.dimshuffle(2, 0, 1) + 1], [wide.repeat(7, 0), planes]),
         "shapes": ([x, y], [T.join(0, x, y), x.T.reshape((-1,)), T.stack([x, y])], [xs, ys]),
+        "triangles": ([x], [T.nnet.pdist(x), tg.grad(T.nnet.pdist(x).sum(), x)], [tall[:40]]),
         "batches": ([x3], [T.batched_dot(x3, x3.dimshuffle(0, 2, 1)), x3.sum((0, 2))], [cube]),
         **brain_cases(rng),
         **window_cases(rng),

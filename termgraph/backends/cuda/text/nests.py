@@ -8,7 +8,7 @@ from typing import Any
 from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.chains import nested
 from termgraph.backends.cuda.text.dialect import can_add_atomically
-from termgraph.lower.lengths.index import Poly
+from termgraph.lower.lengths.index import Poly, largest
 from termgraph.lower.loops.tree import (
     Accumulate,
     Call,
@@ -170,7 +170,7 @@ def shared_out(body: Sequence[Node]) -> list[Poly]:
         elif shared_inside(n):
             found += shared_out(n.body)  # type: ignore[attr-defined]
         elif isinstance(n, (Loop, Reduce, Columns)):
-            found.append(n.var.extent)
+            found.append(largest(n.var.extent))
     return list(dict.fromkeys(found))
 
 
