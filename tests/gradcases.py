@@ -7,7 +7,7 @@ import numpy as np
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.op import OPS
-from termgraph.terms.ops import shaping
+from termgraph.terms.ops import shaping, triangles
 from termgraph.terms.ops.gradmarks import MARKS as MARKED
 
 PLAIN = "FAST_COMPILE"
@@ -117,6 +117,8 @@ SHAPES = {
     "trace": lambda x: T.trace(x),
     "diag": lambda x: T.diag(x[0]),
     "alloc_diag": lambda x: shaping.alloc_diag(x, offset=-1),
+    "pack_triangle": lambda x: triangles.pack_triangle(x[:, :3], lower=True, strict=True),
+    "unpack_triangle": lambda x: triangles.unpack_triangle(x[:, 1:], 2),
     "fill_diagonal": lambda x: T.fill_diagonal(x, 2.0) * x,
     "tril": lambda x: T.tril(x),
     "concatenate": lambda x: T.concatenate([x, x * 2, x[:1]], axis=0),
