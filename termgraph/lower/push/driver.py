@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from termgraph.lower.lengths.index import ZERO, Poly, Var
+from termgraph.lower.lengths.index import ZERO, Poly, Var, poly
 from termgraph.lower.lengths.shapes import Lengths, NotLowerable
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import ARG, CONST
@@ -68,6 +68,7 @@ class Push:
         self.bufs = dict(bufs)
         self.memo: dict[Any, dict[Index, Any]] = {}  # of each term, the elements that are known
         self.origin: dict[Any, tuple[Any, Index]] = {}  # the tensor element a scalar stands for
+        self.spaced: dict[Const, tuple[int, list[int]] | None] = {}  # of constants, where elements are evenly spaced
         self.pushes = 0  # how often a rule has run
         self.rows_in_loops = False  # whether short folds over rows are loops, see `small_folds.folds_rows`
         self.joins = True  # whether there may be joined arrays among the terms
@@ -161,7 +162,22 @@ def _load(p: Push, t: AnyTerm, i: Index) -> Steps:
 
 def _const(p: Push, t: Const, i: Index) -> Steps:
     if t.scalar is None:
+        if t not in p.spaced:
+            p.spaced[t] = _evenly_spaced(t.value) if t.type.dtype == "int64" else None
+        if (spaced := p.spaced[t]) is not None:
+            start, steps = spaced
+            return p.scalars.number(sum((j * k for j, k in zip(i, steps)), poly(start)))
         buf = p.bufs[t] = Buf(f"c{t._h & 0xFFFFFFFF:08x}", t.type.dtype, p.lengths[t], "const")
         return p.scalars.load(buf, buf.offset(i))
     return t if t.type.ndim == 0 else Const(np.asarray(t.scalar, dtype=t.type.dtype))
     yield
+
+
+def _evenly_spaced(x: np.ndarray) -> tuple[int, list[int]] | None:
+    """The first of integers that grow evenly along each axis, as those of `arange`, and by how much they do."""
+    if not x.size:
+        return None
+    start = int(x.flat[0])
+    steps = [int(np.moveaxis(x, d, 0)[int(n > 1)].flat[0]) - start for d, n in enumerate(x.shape)]
+    counts = np.ogrid[tuple([slice(n) for n in x.shape])]
+    return (start, steps) if (x == start + sum(k * n for k, n in zip(steps, counts))).all() else None

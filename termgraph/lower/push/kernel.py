@@ -32,7 +32,7 @@ from termgraph.lower.lengths.index import (
 )
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.op import Op, cost_of
-from termgraph.terms.ops.elementwise import cast, loop_dtypes, true_div
+from termgraph.terms.ops.elementwise import add, cast, loop_dtypes, sub, true_div
 from termgraph.terms.ops.elementwise import mul as mul_op
 from termgraph.terms.ops.elementwise import reciprocal as reciprocal_op
 from termgraph.terms.term import AnyTerm, Const, mk, mk0
@@ -106,6 +106,7 @@ def _kernel_op(name: str, arity: int, infer: Callable[..., Any], **params: Any) 
     return Op(name, arity=arity, infer=infer, meaning=_no_meaning, kind="kernel", cost=0, params=params)
 
 
+COUNTING = (add, sub, mul_op)  # integers that indices are made of
 ARG_FOLDS = {"argmax": "max", "argmin": "min"}
 LOAD = _kernel_op("load", 0, lambda *, buf, offset: _scalar(buf.dtype), buf=None, offset=None)
 FOLD = _kernel_op("fold", 1, lambda t, *, kind, var: _scalar("int64") if kind in ARG_FOLDS else t, kind="", var=None)
@@ -165,7 +166,22 @@ class Scalars:
         if op is true_div and self.reciprocal and self._per_row(args):
             inverse = self._note(mk(reciprocal_op, (args[1],)))
             return self._note(mk(mul_op, (args[0], inverse)))
-        return self._note(mk(op, args))
+        counted = self._counted(op, args)
+        return self._note(mk(op, args)) if counted is None else self.number(counted)
+
+    def _counted(self, op: Op, args: tuple[AnyTerm, ...]) -> Poly | None:
+        """What is added up of counts of loops, as an index: bounds of it are known."""
+        if op.family not in COUNTING or not any(a.op.family is IVAL for a in args):
+            return None
+        found = [_as_index(a) for a in args]
+        if None in found:
+            return None
+        first, *others = found
+        for q in others:
+            if op.family is mul_op and first.fv and q.fv:  # type: ignore[union-attr]
+                return None
+            first = first + q if op.family is add else first - q if op.family is sub else times(first, q)
+        return first
 
     def again(self, op: Op, args: tuple[AnyTerm, ...]) -> AnyTerm:
         """The term op(*args) as it is: what was made once is made of other operands."""
@@ -307,6 +323,14 @@ class Scalars:
             return number
         t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
         return poly(Value(t, self.free(t), length))
+
+
+def _as_index(t: AnyTerm) -> Poly | None:
+    """A number of 64 bits that is an index, or a constant."""
+    if t.op.family is IVAL:
+        index: Poly = t.op.params["index"]
+        return index
+    return poly(int(t.scalar)) if t.__class__ is Const and t.type.dtype == "int64" else None
 
 
 def _in_one_arm(cond: AnyTerm, away: Poly) -> tuple[bool | None, Poly]:

@@ -188,6 +188,7 @@ def _scattered(s: Storage, t: AnyTerm, buf: Buf) -> None:
     how = indexing(s.lengths, t, x, operands)
     _fill(s, x, buf)
     _write(s, t, y, how, buf, add=t.op.family.name == "scatter_add")
+    _keep_divided(s, t)
 
 
 @root_rule("set_subtensor", "inc_subtensor")
@@ -202,6 +203,11 @@ def _updated(s: Storage, t: AnyTerm, buf: Buf) -> None:
         _, y, *operands = u.args
         how = indexing(s.lengths, u, u.args[0], operands)
         _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
+    _keep_divided(s, t)
+
+
+def _keep_divided(s: Storage, t: AnyTerm) -> None:
+    """Store what is written if its loops would divide for each element."""
     if divided := [x.value for x in s.made[t] if x.value in s.scalars.divides]:
         s.keep_repeated(t, divided)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from termgraph.lower.lengths.index import Apply, Poly, poly, product
-from termgraph.lower.push.kernel import HEAVY, IVAL, LOAD, Scalars, kids, operands_first, own_cost
+from termgraph.lower.push.kernel import HEAVY, IVAL, LOAD, PICK, Scalars, kids, operands_first, own_cost
 from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first_until, users_first
@@ -36,7 +36,7 @@ def _one_by_one(s: Scalars, values: Sequence[AnyTerm]) -> set[AnyTerm]:
     """What is made of elements that each step of the innermost loop finds by a division; nothing if that is cheap.
 
     It is dear if a function is computed of it, which then takes no whole vectors, if many divisions are made, or if
-    what they give is a place in an array of indices, or is checked.
+    what they give is a place in an array of indices, is checked, or decides what is read.
     """
     slow: set[AnyTerm] = set()
     divisions: set[Apply] = set()
@@ -52,6 +52,7 @@ def _one_by_one(s: Scalars, values: Sequence[AnyTerm]) -> set[AnyTerm]:
             dear = dear or bool(made) and bool(numbers)
         elif not slow.isdisjoint(kids(x)):
             slow.add(x)
+            dear = dear or (x.op.family is PICK and x.args[0] in s.divides)
     return slow if dear or len(divisions) > FEW_DIVISIONS or any(own_cost(x) >= HEAVY for x in slow) else set()
 
 
