@@ -173,12 +173,12 @@ class Scalars:
         """What is added up of counts of loops, as an index: bounds of it are known."""
         if op.family not in COUNTING or not any(a.op.family is IVAL for a in args):
             return None
-        found = [_as_index(a) for a in args]
-        if None in found:
+        found = [p for a in args if (p := _as_index(a)) is not None]
+        if len(found) < len(args):
             return None
         first, *others = found
         for q in others:
-            if op.family is mul_op and first.fv and q.fv:  # type: ignore[union-attr]
+            if op.family is mul_op and first.fv and q.fv:
                 return None
             first = first + q if op.family is add else first - q if op.family is sub else times(first, q)
         return first
