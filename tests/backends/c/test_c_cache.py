@@ -136,6 +136,36 @@ def test_a_small_limit_is_kept_while_entries_are_made(cache, monkeypatch):
     assert cache.counts["evicted"] >= 25
 
 
+def test_entries_are_looked_at_again_only_when_they_could_be_too_many(cache, monkeypatch):
+    looks, evict = [], cache_files.evict
+    monkeypatch.setattr(cache_files, "evict", lambda *given: looks.append(given) or evict(*given))
+    monkeypatch.setattr(cache_files, "_SPARE_NEWER", 0.0)
+    cache.size_limit = 120_000
+    for i in range(20):
+        Cache(cache.root, 120_000).get_or_make({"source": str(i)}, maker("x" * 1000))  # as processes of their own
+    assert len(looks) == 1
+    sizes = os.path.join(cache.root, cache_files.SIZES)
+    with open(sizes) as file:
+        assert sum(map(int, file)) == sum(cache_files.bytes_of(e.path) for e in cache.entries())
+    for i in range(100):
+        cache.get_or_make({"source": f"more {i}"}, maker("x" * 1000))
+    assert 2 <= len(looks) <= 15 and sum(cache_files.bytes_of(e.path) for e in cache.entries()) <= 120_000
+
+
+@pytest.mark.parametrize("damage", [b"", b"no number\n", b"7" * 70_000, None])
+def test_sizes_that_cannot_be_read_are_counted_anew(cache, damage):
+    cache.get_or_make({"source": "a"}, maker("x" * 1000))
+    sizes = os.path.join(cache.root, cache_files.SIZES)
+    if damage is None:
+        os.unlink(sizes)
+    else:
+        with open(sizes, "wb") as file:
+            file.write(damage)
+    cache.get_or_make({"source": "b"}, maker("x" * 1000))
+    with open(sizes) as file:
+        assert sum(map(int, file)) == sum(cache_files.bytes_of(e.path) for e in cache.entries())
+
+
 def test_a_hit_counts_as_use(cache):
     entry, _ = cache.get_or_make({"source": "a"}, maker())
     os.utime(entry.path, (1, 1))

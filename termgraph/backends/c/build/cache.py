@@ -27,7 +27,7 @@ from termgraph.backends.c.build import cache_files
 from termgraph.backends.c.build.cache_files import Entry, digest
 from termgraph.config import config
 
-_SWEEP_AFTER = 600.0  # looking at every entry for eviction happens at most this often, unless a lot was written
+_SWEEP_AFTER = 600.0  # what killed processes left is looked for at most this often
 _FULL_OR_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST}
 
 
@@ -58,7 +58,7 @@ class Cache:
         self.counts = {"hit": 0, "built": 0, "lost race": 0, "corrupt": 0, "evicted": 0}
         self._spill: str | None = None  # a temporary directory, once the root has refused a write
         self._refused = False  # whether others could have put something into the root
-        self._written = 0
+        self._swept = -_SWEEP_AFTER  # when leftovers were looked for last
         self._guard = threading.Lock()
         self._warned: set[str] = set()
 
@@ -170,8 +170,7 @@ class Cache:
             return None, how  # somebody has cleared the cache in this very moment
         self.counts[how] += 1
         log.info("%s %s (%s, %d bytes) in %s", how, name or key, kind, entry.size, root)
-        self._written += entry.size
-        self._maybe_evict(root)
+        self._maybe_evict(root, entry.path)
         return entry, how
 
     def _commit(self, work: str, final: str, key: str) -> str:
@@ -294,19 +293,22 @@ class Cache:
                 if name in ("tmp", "rules") or (name[:1] == "v" and name[1:].isdigit()):
                     cache_files.remove_tree(os.path.join(root, name))
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(root, "swept"))
+                os.unlink(os.path.join(root, cache_files.SIZES))
 
     def evict(self, limit: int | None = None) -> int:
         """Remove the entries unused for longest until the rest fits into `limit` bytes; returns how many went."""
         bound = self.limit() if limit is None else limit
         gone = 0
         for root in self._roots():
-            gone += cache_files.evict(root, bound)
+            gone += self._evicted(root, bound, bound)
             cache_files.sweep_unfinished(root)
+        return gone
+
+    def _evicted(self, root: str, limit: int, aim: int) -> int:
+        gone = cache_files.evict(root, limit, aim)
         self.counts["evicted"] += gone
         if gone:
-            log.info("%d entries removed: more than %d bytes were kept", gone, bound)
-        self._written = 0
+            log.info("%d entries removed: more than %d bytes were kept", gone, limit)
         return gone
 
     def limit(self) -> int:
@@ -314,17 +316,14 @@ class Cache:
         chosen = config.cache.size_limit if self.size_limit is None else self.size_limit
         return int(chosen) or sys.maxsize  # 0 is no limit
 
-    def _maybe_evict(self, root: str) -> None:
-        marker = os.path.join(root, "swept")
-        age = time.time() - cache_files.mtime(marker)
-        if age < _SWEEP_AFTER and self._written < self.limit() // 20:
-            return
-        try:
-            with open(marker, "w"):
-                pass
-        except OSError:  # only a time stamp: without it the sweep happens more often
-            pass
-        self.evict()
+    def _maybe_evict(self, root: str, path: str) -> None:
+        """After an entry was written."""
+        total, limit, now = cache_files.noted(root, path), self.limit(), time.monotonic()
+        if total is None or total > limit:
+            self._evicted(root, limit, limit - limit // 10)  # some room, else each further entry has all looked at
+        if now - self._swept >= _SWEEP_AFTER:
+            self._swept = now
+            cache_files.sweep_unfinished(root)
 
     # -- explaining ----------------------------------------------------------------------------
 

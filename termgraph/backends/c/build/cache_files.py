@@ -20,8 +20,10 @@ from termgraph._records import record
 
 LAYOUT = "v1"
 WHY = "why.json"
+SIZES = "sizes"  # beside the entries: how many bytes they take
 _TOUCH_AFTER = 3600.0  # an entry's time of use is written at most this often
 _SPARE_NEWER = 60.0  # entries this fresh are not evicted: their makers are about to load them
+_MANY_SIZES = 1 << 16  # bytes of lines, after which all entries are looked at again
 _ORPHAN_AFTER = 86400.0  # age at which another host's unfinished work is given up
 
 
@@ -235,20 +237,45 @@ def remove_tree(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def evict(root: str, limit: int) -> int:
-    known = []
+def bytes_of(path: str) -> int:
+    """What the files of an entry take."""
+    return sum(item.stat().st_size for item in os.scandir(path))
+
+
+def evict(root: str, limit: int, aim: int | None = None) -> int:
+    """If entries take more than `limit` bytes, remove those unused for longest until they take `aim` (the limit)."""
+    known, most = [], limit
     for path in entry_paths(root):
         try:
-            known.append((os.stat(path).st_mtime, sum(item.stat().st_size for item in os.scandir(path)), path))
+            known.append((os.stat(path).st_mtime, bytes_of(path), path))
         except OSError:  # evicted by another process meanwhile
             continue
     total, gone = sum(size for _, size, _ in known), 0
     for used, size, path in sorted(known):
-        if total <= limit or used > time.time() - _SPARE_NEWER:
+        if total <= most or used > time.time() - _SPARE_NEWER:
             break
         gone += rename_away(root, path)
-        total -= size
+        total, most = total - size, limit if aim is None else aim
+    with contextlib.suppress(OSError), open(os.path.join(root, SIZES), "w") as file:  # read-only: only advice
+        file.write(f"{total}\n")
     return gone
+
+
+def noted(root: str, path: str) -> int | None:
+    """Bytes that all entries take, with the one that was just written; None if they have to be looked at.
+
+    Looking at thousands of entries takes seconds, so there is a file of sizes: a line that the last look wrote, and one
+    for each entry since then, whoever wrote it.
+    """
+    try:
+        size = bytes_of(path)
+        with open(os.path.join(root, SIZES), "ab+") as file:
+            file.seek(0)
+            text = file.read(_MANY_SIZES)
+            file.write(b"%d\n" % size)
+        return sum(map(int, text.split())) + size if 0 < len(text) < _MANY_SIZES else None
+    except (OSError, ValueError):  # none yet, or no numbers
+        return None
 
 
 def sweep_unfinished(root: str) -> None:
