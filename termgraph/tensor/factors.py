@@ -227,6 +227,13 @@ def _vector(name: str, x: TensorLike) -> Any:
     return x
 
 
+def _along_diagonals(column: Any, after: Any, width: Any) -> Any:
+    """The matrix of a first column, given from below, and what follows its first element in the first row."""
+    n = length(column, 0)
+    rows, columns = dimshuffle(arange(n), 0, "x"), dimshuffle(arange(width), "x", 0)
+    return concatenate([column, after], 0)[columns - rows + as_tensor(n) - 1]
+
+
 @on_terms
 def toeplitz(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     """The matrix that is constant along its diagonals, with first column c and first row r (of which r[0] is not
@@ -240,9 +247,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     """
     c = _vector("toeplitz", c)
     r = (ew.conj(c) if c.type.kind == "c" else c) if r is None else _vector("toeplitz", r)
-    n, m = length(c, 0), length(r, 0)
-    rows, columns = dimshuffle(arange(n), 0, "x"), dimshuffle(arange(m), "x", 0)
-    return concatenate([flip(c, 0), r[1:]], 0)[columns - rows + as_tensor(n) - 1]
+    return _along_diagonals(flip(c, 0), r[1:], length(r, 0))
 
 
 @on_terms
@@ -273,9 +278,7 @@ def circulant(c: TensorLike) -> TensorVariable:
            [3, 2, 1]])
     """
     c = _vector("circulant", c)
-    n = length(c, 0)
-    steps = arange(n)
-    return c[ew.mod(dimshuffle(steps, 0, "x") - dimshuffle(steps, "x", 0), as_tensor(n))]
+    return _along_diagonals(flip(c, 0), flip(c[1:], 0), length(c, 0))
 
 
 @on_terms

@@ -101,3 +101,15 @@ def test_what_is_folded_is_not_looked_up_by_divisions(rng):
     count[:, [0, -1]] /= 2
     for got, want in zip(f(a), (a * count, 2 * a * count**2), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_joined_arrays_that_many_rows_read_are_stored(rng):
+    x, y = T.dvector("x"), T.dvector("y")
+    rows, columns = T.arange(x.shape[0])[:, None], T.arange(y.shape[0] - 1)
+    f = tg.function([x, y], T.concatenate([x, y])[rows + columns])
+    assert "pick" not in statements(f) and "index" not in statements(f)
+    a, b = rng.normal(size=5), rng.normal(size=9)
+    np.testing.assert_array_equal(f(a, b), np.concatenate([a, b])[np.arange(5)[:, None] + np.arange(8)])
+    few = tg.function([x, y], T.concatenate([x, y])[np.arange(2)[:, None] + np.arange(2)])
+    assert "temp" not in statements(few)  # of arrays that may be long
+    np.testing.assert_array_equal(few(a, b), [a[:2], a[1:3]])

@@ -37,7 +37,7 @@ def test_any_terms_may_have_storage(seed, monkeypatch):
     """What is stored is a matter of speed: with more terms stored, any of them, the values are the same."""
     rng = np.random.default_rng(seed)
 
-    def some_stored(storage):
+    def some_stored(storage, _):
         storage.settle()
         legal = [t for t in storage.order if t.args and t not in storage.cuts and isinstance(t.type, TensorType)]
         chosen = [t for t in legal if rng.random() < 0.4]

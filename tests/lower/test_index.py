@@ -188,7 +188,8 @@ def _random_length(rng, depth=2):
 def _random_term(rng, vars):
     a, b, i = _random_length(rng, 1), maximum(1, _random_length(rng, 1)), poly(rng.choice(vars))
     below = divide(a - rng.randrange(1, 5), b)[0]  # of lengths; perhaps no natural number
-    return rng.choice([i, a, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b), below * i])
+    cut = maximum(0, a - rng.randrange(3))
+    return rng.choice([i, a, cut, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b), below * i])
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 100))
@@ -217,3 +218,10 @@ def test_whole_multiples_are_at_most_what_is_divided():
     assert nonneg(1000 - whole * n * m) and less(poly(Var(0, whole * n * m)), whole * n * m)
     assert not nonneg(1000 - whole * (n * m + 1))
     assert not nonneg(divide(n - 3, 2)[0] * poly(Var(0, m)))  # which is largest, not least, at the first place
+
+
+def test_a_maximum_is_no_less_than_either_operand():
+    i, j, m_less = poly(Var(0, n)), poly(Var(1, m)), maximum(0, m - 1)
+    assert less(j - i + n - 1, n + m_less) and nonneg(maximum(n, m) - i - 1) and nonneg(maximum(n, m) - j - 1)
+    assert not less(j - i + n - 1, n + m_less - 1) and not nonneg(maximum(n, m) - i - j - 1)
+    assert not nonneg(m_less * n - n * m + n + i - 1)

@@ -119,6 +119,13 @@ def test_matrices_of_vectors(rng):
     same(tg.function([c, r], made)(column, row), [*want, sla.circulant(column), sla.companion(column)])
     same([L.toeplitz(z).eval({z: column * 1j})], [sla.toeplitz(column * 1j)])
     checked(lambda c, r: L.toeplitz(c, r) * L.hankel(c, r) + L.companion(c).sum(), column, row, rng=rng)
+    f = tg.function([c, r], [L.toeplitz(c, r), L.hankel(c, r), L.circulant(c)])
+    for n, m in [(0, 0), (0, 3), (3, 0), (1, 1), (1, 4), (5, 1), (20, 30)]:
+        column, row = rng.normal(size=n), rng.normal(size=m)
+        long = np.concatenate([column[::-1], row[1:]]), np.concatenate([column, row[1:]])
+        places = np.arange(m) - np.arange(n)[:, None] + n - 1, np.arange(m) + np.arange(n)[:, None]
+        turned = (np.arange(n)[:, None] - np.arange(n)) % max(n, 1)
+        same(f(column, row), [*[x[k] for x, k in zip(long, places, strict=True)], column[turned]])
     with pytest.raises(ShapeError, match="toeplitz takes vectors"):
         L.toeplitz(T.dmatrix())
     with pytest.raises(ValueError, match="two coefficients at least"):

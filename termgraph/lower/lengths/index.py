@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from termgraph.lower.lengths.polynomials import (
@@ -175,6 +175,11 @@ def _is_nonneg(low: Poly | None, positive: set[Atom]) -> bool:
     larger = [a for m, c in low.terms if c < 0 for a in m if isinstance(a, Apply) and a.fn == "max"]
     if larger:
         low = _least(low, larger)
+    return _adds_up(low, positive) or any(_adds_up(q, positive) for q in _without_maxima(low))
+
+
+def _adds_up(low: Poly, positive: set[Atom]) -> bool:
+    """Whether what is never negative is added up, and numbers below zero are made up for."""
     total = 0
     for m, c in low.terms:
         if m and c < 0:
@@ -183,6 +188,14 @@ def _is_nonneg(low: Poly | None, positive: set[Atom]) -> bool:
             return False
         total += c if not m or all(a in positive for a in m) else 0
     return total >= 0
+
+
+def _without_maxima(p: Poly) -> Iterator[Poly]:
+    """p with a maximum that is added replaced by either of what it is no less than."""
+    for m, c in p.terms:
+        if c > 0 and len(m) == 1 and isinstance(m[0], Apply) and m[0].fn == "max":
+            for x in m[0].args:
+                yield p + c * (x - poly(m[0]))
 
 
 def _least(p: Poly, larger: list[Apply]) -> Poly:

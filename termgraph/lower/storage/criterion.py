@@ -13,7 +13,7 @@ from typing import Any
 
 from termgraph.lower.lengths.index import Apply, Poly, Var, product, row_major
 from termgraph.lower.push.driver import Push
-from termgraph.lower.push.kernel import FOLD, HEAVY, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.lower.push.kernel import FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first_until, users_first
@@ -57,6 +57,21 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
         return deep
     return _inner(list(dict.fromkeys([*new, *deep])), cuts)
+
+
+def is_joined_for_many(shape: Sequence[Poly], wanted: Any, index: Sequence[Poly], value: AnyTerm) -> bool:
+    """Whether a choice is read at counted places by more loops than it has axes: each element again and again.
+
+    So it is for `join(a, b)[i + j]`; what is stored is read without choosing, side by side.
+    """
+    chosen = value.op.family is PICK or (value.op.family is LOAD and any(a.op.family is PICK for a in kids(value)))
+    if not chosen or wanted is None or wanted[0].op.family.name != "gather":
+        return False
+    loops = frozenset().union(*[p.fv for p in index])
+    if len(loops) <= len(index) or any(p.values for p in index):
+        return False
+    reads, elements = product([v.extent for v in loops]).const, product(shape).const
+    return reads is None or (elements is not None and reads >= 2 * elements)
 
 
 def is_work(s: Scalars, t: AnyTerm) -> bool:

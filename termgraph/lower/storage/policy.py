@@ -240,6 +240,7 @@ class Storage:
         if t in self.cuts or t.op in (ARG, CONST):
             return value
         again = criterion.holes(s.free(value)) and (criterion.is_work(s, value) or self._is_row_of(value, asking))
+        again = again or criterion.is_joined_for_many(self.lengths[t], asking[-1][0], index, value)
         if not again and not self.repeats.too_many(t, index, value):
             return value
         self.keep(t)
