@@ -189,7 +189,8 @@ def _random_term(rng, vars):
     a, b, i = _random_length(rng, 1), maximum(1, _random_length(rng, 1)), poly(rng.choice(vars))
     below = divide(a - rng.randrange(1, 5), b)[0]  # of lengths; perhaps no natural number
     cut = maximum(0, a - rng.randrange(3))
-    return rng.choice([i, a, cut, i * a, divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a, *divide(i + a, b), below * i])
+    whole = divide(a, b)[0] * b, divide(b, maximum(1, a))[0] * a
+    return rng.choice([i, a, cut, i * a, *whole, *divide(i + a, b), below * i])
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 100))
