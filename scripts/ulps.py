@@ -35,6 +35,7 @@ FUNCTIONS = {
     "erfcx": (lambda x: mp.exp(x * x) * mp.erfc(x), -20, 100),
     "i0": (lambda x: mp.besseli(0, x), -80, 80), "i1": (lambda x: mp.besseli(1, x), -80, 80),
     "j0": (lambda x: mp.besselj(0, x), -8, 8), "j1": (lambda x: mp.besselj(1, x), -8, 8),
+    "dawsn": (lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), -20, 20),
 }  # fmt: skip
 
 

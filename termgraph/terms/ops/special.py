@@ -1,6 +1,6 @@
-"""Special functions that C computes by SciPy's own loops, one element at a time: rows of the element-wise table.
+"""Special functions, most of which C computes by SciPy's own loops, one element at a time: rows of the op table.
 
-Their digits are SciPy's. Those that C has formulas of its own for are in `elementwise.py`.
+The digits of these are SciPy's. Others that C has formulas of its own for are in `elementwise.py`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ exp1 = _called("exp1", 1, "The integral of exp(-t) / t from x to infinity; NaN b
 expi = _called("expi", 1, "The principal value of the integral of exp(t) / t from -infinity to x.", 200)
 expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
 spence = _called("spence", 1, "The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.", 200)
-dawsn = _called("dawsn", 1, "exp(-x**2) times the integral of exp(t**2) from 0 to x.", 200)
+dawsn = elementwise(
+    "dawsn", 1, meanings.of_scipy("dawsn"), special_rule, "tg_dawsn", cost=60, vector=True,
+    doc="exp(-x**2) times the integral of exp(t**2) from 0 to x.",
+)  # fmt: skip
 owens_t = _called("owens_t", 2, "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.")
 sinint = elementwise(
     "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=200, doc="The integral of sin(t) / t from 0 to x."

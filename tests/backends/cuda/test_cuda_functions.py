@@ -406,3 +406,16 @@ def test_a_failed_check_names_the_users_line_and_changes_nothing(gpu):
     h = tg.function([x, y], tg.Assert("one {length}")(x, T.eq(x.shape[0], y.shape[0])) + y)
     with pytest.raises(AssertionError, match=r"check failed: one \{length\}"):
         h([1.0, 2.0], [1.0])
+
+
+@emulated
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["dawsn"])
+def test_integrals_are_those_of_the_cpu(gpu, name, dtype):
+    x = T.vector("x", dtype=dtype)
+    values = np.array([*np.linspace(-11, 11, 201), 0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 1e30], dtype)
+    f = tg.function([x], getattr(T, name)(x))
+    assert "cuda" in ops_of(f)
+    with np.errstate(all="ignore"):
+        wanted = getattr(T, name)(x).owner.op.meaning(values)
+    np.testing.assert_allclose(f(values), wanted, rtol=1e-13 if dtype == "float64" else 3e-7)

@@ -1,0 +1,63 @@
+"""The coefficients of Dawson's integral in generated C: `python scripts/fit_integrals.py` prints them.
+
+A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn` compares.
+"""
+
+import mpmath
+import numpy as np
+from fit_bessel import chebyshev
+
+from termgraph.backends.c.text import integrals
+
+mp = mpmath.mp.clone()
+mp.prec = 200
+
+
+def dawsn(x):
+    """Dawson's integral, by what it is near and by its asymptotic series."""
+    if x < 15:
+        return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+    s = 1 / (2 * x * x)
+    term = total = mp.mpf(1)
+    for k in range(1, 80):
+        term *= (2 * k - 1) * s
+        total += term
+    return total / (2 * x)
+
+
+def over_x(u):
+    """dawsn(x) / x of u = x^2."""
+    return dawsn(mp.sqrt(u)) / mp.sqrt(u) if u else mp.mpf(1)
+
+
+def times_x(t):
+    """x dawsn(x) of t = (x^2 - c) / (x^2 + c)."""
+    if 1 - t < mp.mpf(2) ** -90:
+        return mp.mpf(1) / 2
+    x = mp.sqrt(integrals.DAWSN_MIDDLE * (1 + t) / (1 - t))
+    return x * dawsn(x)
+
+
+VALUES = {"dawsn_near": over_x, "dawsn_middle": times_x, "dawsn_far": times_x}
+
+
+def main() -> None:
+    for name, (low, high, degree) in integrals.PIECES.items():
+        middle, half = (mp.mpf(high) + mp.mpf(low)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
+        of = VALUES[name.removesuffix("_single")]
+
+        def value(t, of=of, middle=middle, half=half):
+            return of(middle + half * t)
+
+        found = chebyshev(value, degree)
+        worst = max(abs(mp.polyval(found[::-1], t) / value(t) - 1) for t in [mp.mpf(k) / 50 - 1 for k in range(101)])
+        single = name.endswith("_single")
+        numbers = tuple(float(mp.nstr(c, 9)) if single else float(c) for c in found)
+        told = "" if numbers == integrals.COEFFICIENTS.get(name) else "    # not what integrals.py has"
+        first = np.float32(numbers[0]) if single else numbers[0]
+        print(f'    "{name}": {numbers},{told}    # error {mp.nstr(worst, 2)}')
+        print(f'    "{name}": {float(found[0] - mp.mpf(float(first))):.3g}, # which the first lacks', flush=True)
+
+
+if __name__ == "__main__":
+    main()
