@@ -27,6 +27,7 @@ _MANY_AGED = 200_000  # objects, after which those that are left are counted
 _MANY_BLOCKS = 300_000  # of memory, 20 MB of them
 _aged = 0  # how many objects have aged since they were counted
 _MUCH = 256 << 20  # bytes, after which all is collected: a collection takes less than the pages of as much memory
+_ROUNDS = 2  # arrays of a function are found when it has gone
 _memory_left = 0  # bytes, when all was collected for their sake last
 _left, _enough = 0, _MANY_BLOCKS  # how many blocks there were when all was looked at, and how many more may come
 resting = False  # whether it is certain that it is stopped: read for each new term, where a call costs a fortieth
@@ -111,8 +112,9 @@ def _collect_if_grown() -> None:
         _memory_left = memory  # what there was before is not ours
     if memory - _memory_left <= max(_MUCH, _memory_left // 4) or gc.get_freeze_count() or not gc.get_threshold()[0]:
         return
-    while gc.collect():
-        pass  # arrays of a function are found when it has gone
+    for _ in range(_ROUNDS):
+        if not gc.collect():
+            break
     _memory_left = _memory()
 
 

@@ -140,6 +140,25 @@ def test_arrays_of_functions_that_nobody_has_go_when_memory_grows(monkeypatch):
     assert dead_functions(20, monkeypatch) > 12
 
 
+class Undying:
+    """Its end makes another one."""
+
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        if not sys.is_finalizing() and Undying.more:
+            Undying()
+
+    more = True
+
+
+def test_what_is_made_while_all_is_collected_is_not_waited_for(monkeypatch):
+    Undying()
+    dead_functions(8, monkeypatch)
+    Undying.more = False
+
+
 def test_memory_is_counted_in_bytes():
     assert _collector.resource is None or 20 << 20 < _collector._memory() < 1 << 40
 

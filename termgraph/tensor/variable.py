@@ -17,7 +17,7 @@ import numpy as np
 
 from termgraph.tensor.display_names import apply_text, long_repr, short_repr
 from termgraph.tensor.known import known_value
-from termgraph.tensor.trace import frames_of, user_site, where
+from termgraph.tensor.trace import frames_of, user_site, warn, where
 from termgraph.terms import types as types_module
 from termgraph.terms.build import unspread
 from termgraph.terms.errors import GraphError
@@ -60,10 +60,11 @@ def is_value(x: Any, other: Any, depth: int) -> bool:
     return False
 
 
-def _warn_if_computed_with(same: bool, depth: int) -> None:
+def _note_question(same: bool, depth: int) -> None:
     """`T.mean(x == y)`, `1 - (x != y)`: who computes with the answer means the values, who branches on it does not.
 
-    Which of the two it is, the instruction after the comparison says. Lists and dictionaries compare by none.
+    The instruction after the comparison says whether it goes into arithmetic. Where it goes into a call, this is known
+    when a function of ours is given it (`warn_of_answer`). Lists and dictionaries compare by no instruction of theirs.
     """
     frame = sys._getframe(depth)
     if frame.f_globals.get("__name__", "").partition(".")[0] in _AWARE:
@@ -71,20 +72,38 @@ def _warn_if_computed_with(same: bool, depth: int) -> None:
     code, at = frame.f_code.co_code, frame.f_lasti
     if opcode.opname[code[at]] != "COMPARE_OP":
         return
+    _asked[:] = [frame.f_code, at, same]
     at += 2
     while opcode.opname[code[at]] == "CACHE":
         at += 2
     if opcode.opname[code[at]].startswith(_COMPUTES):
-        answer = "the answer to x == x is True" if same else "two others are never equal"
-        warnings.warn(
-            f"== and != ask whether both sides are the same variable, whatever their values: {answer}; "
-            f"write T.eq(x, y) or T.neq(x, y) to compare their values",
-            stacklevel=depth + 1,
-        )
+        warnings.warn(_told(same), stacklevel=depth + 1)
 
 
-# Instructions that pass a value on to a call or to arithmetic, or load what goes with it.
-_COMPUTES = ("BINARY_", "CALL", "KW_NAMES", "LOAD_", "PRECALL")
+def warn_of_answer(site: tuple) -> None:
+    """Where the user's call gives True or False: says so if that is what `x == y` within it was."""
+    if not _asked or not site or site[0] is not _asked[0] or not hasattr(site[0], "co_positions"):
+        return
+    code, at, same = _asked
+    places = list(code.co_positions())
+    line, last, column, end = places[site[1] // 2]
+    asked, asked_last, asked_column, asked_end = places[at // 2]
+    known = None not in (line, last, column, end, asked, asked_last, asked_column, asked_end)
+    if known and (line, column) < (asked, asked_column) and (asked_last, asked_end) < (last, end):
+        _asked.clear()
+        warn(_told(same))
+
+
+def _told(same: bool) -> str:
+    answer = "the answer to x == x is True" if same else "two others are never equal"
+    return (
+        f"== and != ask whether both sides are the same variable, whatever their values: {answer}; "
+        f"write T.eq(x, y) or T.neq(x, y) to compare their values"
+    )
+
+
+_asked: list[Any] = []  # where two variables were compared last, code and instruction, and the answer
+_COMPUTES = ("BINARY_", "UNARY_INVERT", "UNARY_NEGATIVE")
 
 
 class Variable:
@@ -183,7 +202,7 @@ class Variable:
         if isinstance(other, _NUMBERS) or (isinstance(other, (tuple, list)) and all(map(is_plain_number, other))):
             return is_value(self, other, 2)
         if isinstance(other, Variable):
-            _warn_if_computed_with(self is other, 2)
+            _note_question(self is other, 2)
         return self is other
 
     def __bool__(self) -> bool:

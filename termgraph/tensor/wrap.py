@@ -25,6 +25,7 @@ from termgraph.tensor.variable import (
     is_plain_number,
     result,
     results,
+    warn_of_answer,
 )
 from termgraph.terms import promises
 from termgraph.terms.dtypes import kind_of, promote
@@ -67,7 +68,10 @@ def constant(value: TensorLike, name: str | None = None, dtype: DTypeLike = None
         )
     if array.dtype.name not in ("bool",) and array.dtype.itemsize > 16:
         raise TypeError(f"dtype {array.dtype} is not supported; convert to float64 or complex128 first")
-    return bare(TensorConstant, Const(array), name, user_site())
+    site = user_site()
+    if isinstance(value, bool):
+        warn_of_answer(site)
+    return bare(TensorConstant, Const(array), name, site)
 
 
 def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: DTypeLike = None) -> TensorVariable:
@@ -168,6 +172,8 @@ def _resolve_weak(op: Op, operands: list, weak: list[int]) -> None:
 
 
 def _number(op: Op, value: complex | float, dtype: str) -> TensorConstant:
+    if isinstance(value, bool):
+        warn_of_answer(user_site())
     try:
         array = np.asarray(value, dtype=dtype)
     except OverflowError:

@@ -12,6 +12,9 @@ import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.lower.memory import limit
 from termgraph.lower.memory.plan import Life, lives_of, loads, writes
+from termgraph.lower.schedule.parts import sums_in_turn
+from termgraph.terms.ops.elementwise import add
+from termgraph.terms.term import mk
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 RNG = np.random.default_rng(3)
@@ -375,3 +378,17 @@ def test_parts_that_wait_and_sums_in_turn_are_the_same_bits(updates, monkeypatch
             np.testing.assert_array_equal(a, b)
     for a, b in zip(weights, others):
         np.testing.assert_array_equal(a.get_value(), b.get_value())
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [("int8", "int8", "int64"), ("bool", "bool", "int32"), ("float32", "float32", "float64"), ("float16",) * 4],
+)
+def test_sums_of_several_dtypes_are_not_made_two_at_a_time(dtypes):
+    """Two of int8 would be added in int8, and four of float16 are rounded once."""
+    terms = tuple([T.sort(T.tensor(dtype=d, shape=(4, 4)), axis=0).term for d in dtypes])
+    summed = mk(add, terms)
+    assert sums_in_turn([summed], ("sort",), {}) == [summed]
+    alike = mk(add, terms[:1] * 3)
+    (in_turn,) = sums_in_turn([alike], ("sort",), {})
+    assert len(in_turn.args) == (2 if dtypes[0] != "float16" else 3) and in_turn.type == alike.type

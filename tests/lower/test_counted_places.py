@@ -113,3 +113,13 @@ def test_joined_arrays_that_many_rows_read_are_stored(rng):
     few = tg.function([x, y], T.concatenate([x, y])[np.arange(2)[:, None] + np.arange(2)])
     assert "temp" not in statements(few)  # of arrays that may be long
     np.testing.assert_array_equal(few(a, b), [a[:2], a[1:3]])
+
+
+@pytest.mark.parametrize(
+    "places",
+    [[-(2**63), 2**63 - 1], [-(2**63), 0, 2**63 - 1], [2**62, -(2**63), -(2**62)], [[0, 2**62], [2**62, 2**63 - 1]]],
+)
+def test_numbers_from_one_end_of_an_integer_to_the_other_are_no_places(places):
+    x, values = T.lvector("x"), np.array(places)
+    f = tg.function([x], T.constant(values) * 3 + x[0], mode=tg.Mode(linker="c"))
+    np.testing.assert_array_equal(f([5]), values * 3 + 5)

@@ -227,6 +227,9 @@ def test_computing_with_the_answer_of_a_comparison_by_identity_says_so():
     for computed in (
         lambda: T.mean(x == y), lambda: T.where(x != y, x, 0), lambda: y * (x == y), lambda: 1 - (x == y),
         lambda: T.sum(x != x), lambda: T.switch(True, y == x, x), lambda: x[x == y],
+        lambda: ~(x == y), lambda: T.where(
+            x == y,
+            x, 0),
     ):  # fmt: skip
         with pytest.warns(UserWarning, match=r"same variable, whatever.*; write T.eq\(x, y\) or T.neq") as seen:
             computed()
@@ -239,6 +242,10 @@ def test_computing_with_the_answer_of_a_comparison_by_identity_says_so():
         while x == y:
             break
         assert same is False and [v for v in (x, y) if v != x] == [y]
+        made = [x == y, 1], {"a": x != y, "b": 1}, {"same": x == y}, str(x == y), bool(x == x), (x == y) is True
+        made[0].append(x == y)
+        assert str([x] == [y]) == "False" and {1: x} != {1: y} and max([x, y] == [y, x], False) is False
+        assert T.where(True, x, y).ndim == 1 and T.mean(False).ndim == 0
 
 
 def test_comparing_a_variable_with_a_number_by_identity_says_so():

@@ -11,6 +11,7 @@ from typing import Any
 
 from termgraph.lower.lengths.index import product
 from termgraph.lower.storage.policy import CUTS, Storage
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.ops.indexing import subtensor
 from termgraph.terms.term import AnyTerm, mk
@@ -30,7 +31,7 @@ def sums_in_turn(roots: Sequence[Any], calls: Collection[str], origin: dict[Any,
         return new
 
     def changed(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
-        if t.op is add and sum(a.op.family.name in CUTS or a.op.family.name in calls for a in t.args) >= MANY:
+        if t.op is add and _as_two(t) and sum(_is_stored(a, calls) for a in t.args) >= MANY:
             total, *others = args
             for a in others:
                 total = mk(add, (total, a))
@@ -38,6 +39,15 @@ def sums_in_turn(roots: Sequence[Any], calls: Collection[str], origin: dict[Any,
         return t if all(a is b for a, b in zip(args, t.args)) else mk(t.op, args)
 
     return rebuild(roots, change)
+
+
+def _is_stored(t: AnyTerm, calls: Collection[str]) -> bool:
+    return t.op.family.name in CUTS or t.op.family.name in calls
+
+
+def _as_two(t: AnyTerm) -> bool:
+    """Whether a sum is the same, bit by bit, as sums of two: these have no other dtype, and round no more often."""
+    return t.type.dtype not in HALVES and all(a.type.dtype == t.type.dtype for a in t.args)
 
 
 def of_stored(storage: Storage) -> Iterator[Any]:
