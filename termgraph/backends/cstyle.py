@@ -11,7 +11,7 @@ from termgraph.backends.dialects import Dialect
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
-from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, Buf, kids
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, PLACE, Buf, kids
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import isnan, switch
 from termgraph.terms.term import AnyTerm
@@ -186,6 +186,8 @@ class Printer:
         if family is ITEST:
             sign = {"lt": "<", "le": "<=", "eq": "=="}[params["test"]]
             return f"({self.poly(params['a'])} {sign} {self.poly(params['b'])})"
+        if family is PLACE:
+            return self.ref(t.args[0])
         return self.d.expression(t, [self.ref(a) for a in t.args])
 
     def load(self, buf: Buf, offset: Poly) -> str:

@@ -114,6 +114,7 @@ PICK = _kernel_op("pick", 3, lambda c, a, b: a)
 IVAL = _kernel_op("ival", 0, lambda *, index: _scalar("int64"), index=None)
 ITEST = _kernel_op("itest", 0, lambda *, test, a, b: _scalar("bool"), test="", a=None, b=None)
 INDEX = _kernel_op("index", 1, lambda t, *, length, site: _scalar("int64"), length=None, site=0)
+PLACE = _kernel_op("place", 1, lambda t, *, length: t, length=None)  # an index that was checked where it was stored
 TRUE, FALSE = Const(True), Const(False)
 
 HEAVY = 15

@@ -38,6 +38,7 @@ from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
 from termgraph.lower.storage import criterion, index_sets
 from termgraph.lower.storage.joins import Parts, parts_of
+from termgraph.lower.storage.places import checked_where_stored
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
 from termgraph.lower.storage.turned import turned
@@ -101,8 +102,6 @@ CALLS: dict[str, Rule] = {}  # and those that are stored in another way where th
 
 
 ROOTS: dict[str, Rule] = {}  # ops that are stored in parts, where they are stored at all
-
-
 # How an op that could be fused is stored when it is a root: without a choice inside the loop.
 root_rule = partial(declares, ROOTS)
 # The library call for an op, made where the backend has one (`Lengths.calls`); then it is a cut.
@@ -277,7 +276,8 @@ class Storage:
     def _result(self) -> Statements:
         """What was decided. Of constants only those are kept that are read: more was pushed than is."""
         bufs, s = self.push.bufs, self.scalars
-        stores = self._for_vectors(self.stores) if self.whole_vectors else self.stores
+        stores = checked_where_stored(s, self.stores)
+        stores = self._for_vectors(stores) if self.whole_vectors else stores
         computed = operands_first([t for x in stores for t in _scalars_of(x)])
         s.number_folds(computed)
         read = {t.op.params["buf"] for t in computed if t.op.family is LOAD}
