@@ -195,8 +195,8 @@ def multilabel_margin_loss(input: TensorLike, target: Any, reduction: str = "mea
     room = zeros((*lengths(x)[:-1], n + 1), "bool")  # the last one is for what is no label
     own = put_along_axis(room, ew.switch(label, target, n), True, -1)[..., :n]
     place = ew.switch(label, target, 0)
-    over = ew.maximum(1 - expand_dims(take_along_axis(x, place, -1), -1) + expand_dims(x, -2), 0)
-    total = sum_over(over, axis=(-2, -1), where=expand_dims(label, -1) & ew.logical_not(expand_dims(own, -2)))
+    over = ew.maximum(1 - expand_dims(take_along_axis(x, place, -1), -2) + expand_dims(x, -1), 0)
+    total = sum_over(over, axis=(-2, -1), where=expand_dims(label, -2) & ew.logical_not(expand_dims(own, -1)))
     return reduced(total / (n if isinstance(n, int) else cast(n, x.type.dtype)), reduction, "multilabel_margin_loss")
 
 
