@@ -1,6 +1,6 @@
-"""The coefficients of Dawson's integral in generated C: `python scripts/fit_integrals.py` prints them.
+"""The coefficients of integrals in generated C: `python scripts/fit_integrals.py` prints them.
 
-A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn` compares.
+A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence` compares.
 """
 
 import mpmath
@@ -38,7 +38,12 @@ def times_x(t):
     return x * dawsn(x)
 
 
-VALUES = {"dawsn_near": over_x, "dawsn_middle": times_x, "dawsn_far": times_x}
+def bent(z):
+    """What Spence's integral of exp(-s) lacks from s - s^2 / 4, over s^3, of z = s^2: its Bernoulli numbers."""
+    return mp.fsum(mp.bernoulli(2 * k) / mp.factorial(2 * k + 1) * z ** (k - 1) for k in range(1, 60))
+
+
+VALUES = {"dawsn_near": over_x, "dawsn_middle": times_x, "dawsn_far": times_x, "spence": bent}
 
 
 def main() -> None:

@@ -36,6 +36,7 @@ FUNCTIONS = {
     "i0": (lambda x: mp.besseli(0, x), -80, 80), "i1": (lambda x: mp.besseli(1, x), -80, 80),
     "j0": (lambda x: mp.besselj(0, x), -8, 8), "j1": (lambda x: mp.besselj(1, x), -8, 8),
     "dawsn": (lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), -20, 20),
+    "spence": (lambda x: mp.polylog(2, 1 - x).real, 0, 100),
 }  # fmt: skip
 
 

@@ -63,7 +63,10 @@ betaincinv = _called("betaincinv", 3, "The x with betainc(a, b, x) = y.", 2000)
 exp1 = _called("exp1", 1, "The integral of exp(-t) / t from x to infinity; NaN below 0.", 200)
 expi = _called("expi", 1, "The principal value of the integral of exp(t) / t from -infinity to x.", 200)
 expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
-spence = _called("spence", 1, "The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.", 200)
+spence = elementwise(
+    "spence", 1, meanings.of_scipy("spence"), special_rule, "tg_spence", cost=60, vector=True,
+    doc="The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.",
+)  # fmt: skip
 dawsn = elementwise(
     "dawsn", 1, meanings.of_scipy("dawsn"), special_rule, "tg_dawsn", cost=60, vector=True,
     doc="exp(-x**2) times the integral of exp(t**2) from 0 to x.",

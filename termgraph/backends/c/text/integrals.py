@@ -1,4 +1,4 @@
-"""C text of Dawson's integral, as vector code inside loops. Pure text.
+"""C text of Dawson's and Spence's integrals, as vector code inside loops. Pure text.
 
 `scripts/fit_integrals.py` derives the coefficients (polynomials at Chebyshev's points, from mpmath's values),
 `scripts/ulps.py` compares with mpmath. There are no branches: all polynomials are computed, one is chosen.
@@ -10,6 +10,7 @@ from termgraph.backends.c.text.bessel import horner
 
 DAWSN_MIDDLE = 20  # c
 # What each polynomial is of, from where to where, and its degree; its operand is the place between, -1 to 1.
+# spence: (spence(exp(-s)) - s + s^2 / 4) / s^3 of s^2.
 # dawsn_near: dawsn(x) / x of x^2; middle, far: x dawsn(x) of (x^2 - c) / (x^2 + c). Those for float32 are shorter.
 PIECES = {
     "dawsn_near": (0, 2, 15),
@@ -18,6 +19,8 @@ PIECES = {
     "dawsn_near_single": (0, 2, 8),
     "dawsn_middle_single": (-0.82, 0, 12),
     "dawsn_far_single": (0, 1, 10),
+    "spence": (0, 0.84, 9),
+    "spence_single": (0, 0.84, 4),
 }
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "dawsn_near": (
@@ -55,6 +58,14 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         0.504275448, -0.00585219643, 0.00216215972, -0.000804254819, 0.000301592066, -0.00011514193,
         4.41036355e-05, -1.478079e-05, 5.66888063e-06, -4.51920664e-06, 1.92170967e-06
     ),
+    "spence": (
+        0.027661937697418985, -0.00011502018306785033, 8.132657657265132e-07, -6.574545589143141e-09,
+        5.647220869070479e-11, -5.027871837203719e-13, 4.587275229794422e-15, -4.261430303208994e-17,
+        4.015205398164514e-19, -3.824663882829865e-21
+    ),
+    "spence_single": (
+        0.0276619377, -0.000115020183, 8.13265764e-07, -6.57517413e-09, 5.64779433e-11
+    ),
 }  # fmt: skip
 LOW = {
     "dawsn_near": 1.74e-17,
@@ -63,6 +74,8 @@ LOW = {
     "dawsn_near_single": 6.71e-09,
     "dawsn_middle_single": 4.13e-09,
     "dawsn_far_single": 6.57e-09,
+    "spence": 9.26e-19,
+    "spence_single": -5.23e-10,
 }  # what their first coefficients lack
 
 
@@ -106,6 +119,43 @@ def _dawsn(single: bool) -> str:
 }}"""
 
 
+# With s = -log(x) it is s - s^2 / 4 + ..., from x = 0.4 to 2.5. Below, by y = x, and above, by y = 1 / x and with
+# another sign, what pi^2 / 6 - log(y) log(1 - y) leaves of that for s = -log(1 - y), of which 1 - y has lost `left`.
+_SPENCE = """{t} tg_spence_{n}({t} given)
+{{
+    const double x = given, inverse = 1 / x, y = x < 0.5 ? x : inverse, u = 1 - y;
+    const _Bool within = (x >= 0.4) & (x <= 2.5);
+    {logarithms}
+    const double s = within ? 0 - (high + low) : inside, z = s * s, a = fabs(high + low);
+    {bent}
+    const double rest = z * tg_own_fma_f64(s, {of}, -0.25);
+    const double near = 0 - high + (rest - low);
+    const double below = 1.6449340668482264 - (tg_own_fma_f64(a, s, s + rest) - 3.0406093391386195e-17);
+    const double above = x > 1 ? -tg_own_fma_f64(0.5 * a, a, below) : below;
+    const double found = within ? near : above;
+    return ({t})((x >= 0) & (x < __builtin_inf()) ? found : __builtin_nan("")); /* also at infinity, as SciPy */
+}}"""
+_LOGARITHMS = """double low, u_low;
+    const double few = x < 0x1p-1022 ? 37.429947750237048 : 0; /* 54 log(2) */
+    const double high = tg_log_parts_f64(x < 0x1p-1022 ? x * 0x1p54 : x, few, &low);
+    const double u_high = tg_log_parts_f64(u, 0, &u_low), left = y - (1 - u);
+    const double inside = left * (1 + y + y * y) - u_low - u_high;"""
+_LOGARITHMS_SINGLE = """double low;
+    const double high = tg_log_parts_f64(x, 0, &low), inside = -tg_erfinv_log_f64(u);"""
+
+
+def _spence(single: bool) -> str:
+    name = f"spence{'_single' * single}"
+    low, high, _ = PIECES[name]
+    middle = (low + high) / 2
+    bent = f"const double m = tg_own_fma_f64(z, {1 / middle!r}, -1);"
+    return _SPENCE.format(
+        t="float" if single else "double", n="f32" if single else "f64", bent=bent,
+        of=horner(COEFFICIENTS[name], "m"), logarithms=_LOGARITHMS_SINGLE if single else _LOGARITHMS,
+    )  # fmt: skip
+
+
 def functions(inline: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
-    return {"tg_dawsn_f64": inline + _dawsn(False), "tg_dawsn_f32": inline + _dawsn(True)}
+    out = {f"tg_{of.__name__[1:]}_{n}": of(n == "f32") for of in (_dawsn, _spence) for n in ("f64", "f32")}
+    return {name: inline + text for name, text in out.items()}
