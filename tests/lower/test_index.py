@@ -226,3 +226,11 @@ def test_a_maximum_is_no_less_than_either_operand():
     assert less(j - i + n - 1, n + m_less) and nonneg(maximum(n, m) - i - 1) and nonneg(maximum(n, m) - j - 1)
     assert not less(j - i + n - 1, n + m_less - 1) and not nonneg(maximum(n, m) - i - j - 1)
     assert not nonneg(m_less * n - n * m + n + i - 1)
+
+
+def test_squares_of_maxima_count():
+    larger = maximum(n, m)
+    assert nonneg(n + m - larger) and not nonneg(n + m - larger - larger * larger)
+    cut = maximum(0, n - 1)
+    inside = poly(Var(0, cut))  # so there is an element, and cut is n - 1
+    assert less(inside, n - 1) and not nonneg(n + inside - cut - cut * cut)

@@ -143,7 +143,7 @@ def _unclamped(p: Poly, positive: set[Atom]) -> Poly:
     """max(0, e) is e where it is known to be positive."""
     for a in positive:
         if isinstance(a, Apply) and a.fn == "max" and a.args[0] is ZERO and p.coefficient(a).terms:
-            p = p.without([a]) + p.coefficient(a) * a.args[1]
+            p = p + p.coefficient(a) * (a.args[1] - poly(a))
     return p
 
 
@@ -203,7 +203,7 @@ def _least(p: Poly, larger: list[Apply]) -> Poly:
     for a in larger:
         factor, (x, y) = p.coefficient(a), a.args
         if factor.const is not None and nonneg(x) and nonneg(y):
-            p = p.without([a]) + factor * (x + y)
+            p = p + factor * (x + y - poly(a))
     return p
 
 
