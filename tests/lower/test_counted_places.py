@@ -123,3 +123,19 @@ def test_numbers_from_one_end_of_an_integer_to_the_other_are_no_places(places):
     x, values = T.lvector("x"), np.array(places)
     f = tg.function([x], T.constant(values) * 3 + x[0], mode=tg.Mode(linker="c"))
     np.testing.assert_array_equal(f([5]), values * 3 + 5)
+
+
+def test_places_that_a_routine_or_a_loop_is_given_are_an_array(rng):
+    x, places, count = rng.standard_normal(5), np.array([21, 42]), np.arange(20)
+    v, q = T.dvector("v"), T.lvector("q")
+    total, _ = tg.scan(lambda i, t: t + v[i % 5], sequences=T.constant(count), outputs_info=T.constant(0.0))
+    f = tg.function(
+        [v, q],
+        [T.isin(q, places), T.searchsorted(T.constant(count), q), total[-1], T.sort(T.constant(count[::-1].copy()))],
+        mode=tg.Mode(linker="c"),
+    )
+    asked = np.array([21, 3, 42])
+    found = f(x, asked)
+    expected = np.isin(asked, places), np.searchsorted(count, asked), x[count % 5].sum(), count
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.push.kernel import LOAD, Buf
 from termgraph.lower.storage.policy import Storage
-from termgraph.terms.term import AnyTerm
+from termgraph.terms.term import AnyTerm, Const
 
 View = tuple[Buf, Poly, tuple[Poly, ...]]  # where an operand begins, and its strides
 
@@ -59,6 +59,8 @@ def place_of(s: Storage, a: AnyTerm) -> View:
     """The same; what lies nowhere is stored."""
     found = view_of(s, a)
     if found is None:
+        if isinstance(a, Const):
+            s.push.constant(a)  # places that are counted: they are numbers, but here an array is asked for
         s.keep(a)
         found = view_of(s, a)
     assert found is not None, f"a stored operand that cannot be read: {a!r:.200}"

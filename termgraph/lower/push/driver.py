@@ -145,6 +145,11 @@ class Push:
             return own
         return tuple([ZERO if n == 1 else i for n, i in zip(a.type.shape, own)])
 
+    def constant(self, t: Const) -> Buf:
+        """Where the elements of a constant lie."""
+        buf = self.bufs[t] = Buf(f"c{t._h & 0xFFFFFFFF:08x}", t.type.dtype, self.lengths[t], "const")
+        return buf
+
     def fresh(self, level: int, extent: Poly) -> Var:
         """A loop variable."""
         return Var(level, extent)
@@ -167,7 +172,7 @@ def _const(p: Push, t: Const, i: Index) -> Steps:
         if (spaced := p.spaced[t]) is not None:
             start, steps = spaced
             return p.scalars.number(sum((j * k for j, k in zip(i, steps)), poly(start)))
-        buf = p.bufs[t] = Buf(f"c{t._h & 0xFFFFFFFF:08x}", t.type.dtype, p.lengths[t], "const")
+        buf = p.constant(t)
         return p.scalars.load(buf, buf.offset(i))
     return t if t.type.ndim == 0 else Const(np.asarray(t.scalar, dtype=t.type.dtype))
     yield

@@ -121,7 +121,7 @@ row("nnet.grid_sample", lambda x, g, padding_mode: nnet.grid_sample(x, g, paddin
 
 def _array_and_places(c):
     c.x(-2, 2, shape=(3, 4), special=False)
-    c.partner(-2, 5, shape=(2, c.n("places")), dtype="float64")
+    c.x(-2, 5, "float64", shape=(2, c.n("places")), special=False)
     return {"order": int(c.flip()), "mode": c.pick("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")}
 
 
