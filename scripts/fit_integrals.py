@@ -1,11 +1,11 @@
 """The coefficients of integrals in generated C: `python scripts/fit_integrals.py` prints them.
 
-A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence` compares.
+A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence,expi,exp1` compares.
 """
 
 import mpmath
 import numpy as np
-from fit_bessel import chebyshev
+from fit_bessel import chebyshev, moved
 
 from termgraph.backends.c.text import integrals
 
@@ -43,10 +43,43 @@ def bent(z):
     return mp.fsum(mp.bernoulli(2 * k) / mp.factorial(2 * k + 1) * z ** (k - 1) for k in range(1, 60))
 
 
+def entire(x):
+    """(expi(x) - log(|x|) - Euler's constant) / x."""
+    return mp.nsum(lambda k: x ** int(k) / (k + 1) / mp.factorial(k + 1), [0, 90]) if x else mp.mpf(1)
+
+
+def scaled(sign, c, t):
+    """x exp(-x) expi(x) of t = (|x| - c) / (|x| + c) for the numbers of a sign."""
+    if 1 - t < mp.mpf(2) ** -90:
+        return mp.mpf(1)
+    x = sign * c * (1 + t) / (1 - t)
+    if abs(x) < 150:
+        return x * mp.exp(-x) * mp.ei(x)
+    term = total = mp.mpf(1)
+    for k in range(1, 80):
+        term *= k / x
+        total += term
+    return total
+
+
+def growing(t):
+    return scaled(1, integrals.EXPI_MIDDLES[0], t)
+
+
+def falling(t):
+    return scaled(-1, integrals.EXPI_MIDDLES[1], t)
+
+
+ZERO = mp.findroot(mp.ei, 0.3725)
+
+
 VALUES = {"dawsn_near": over_x, "dawsn_middle": times_x, "dawsn_far": times_x, "spence": bent}
+VALUES |= {"expi_entire": entire, "expi_zero": lambda x: mp.ei(x) / (x - ZERO) if abs(x - ZERO) > 1e-40 else 1 / x}
+VALUES |= {"expi_near": growing, "expi_far": growing, "expi_below": falling}
 
 
 def main() -> None:
+    print(f"zero of expi: {float(ZERO)!r} and {float(ZERO - mp.mpf(float(ZERO)))!r}")
     for name, (low, high, degree) in integrals.PIECES.items():
         middle, half = (mp.mpf(high) + mp.mpf(low)) / 2, (mp.mpf(high) - mp.mpf(low)) / 2
         of = VALUES[name.removesuffix("_single")]
@@ -55,8 +88,11 @@ def main() -> None:
             return of(middle + half * t)
 
         found = chebyshev(value, degree)
-        worst = max(abs(mp.polyval(found[::-1], t) / value(t) - 1) for t in [mp.mpf(k) / 50 - 1 for k in range(101)])
-        single = name.endswith("_single")
+        powers = name.startswith("expi_entire")  # all its coefficients are positive in powers of x itself
+        found = moved(found, middle, half) if powers else found
+        tried = [mp.mpf(k) / 50 - 1 for k in range(101)]
+        worst = max(abs(mp.polyval(found[::-1], middle + half * t if powers else t) / value(t) - 1) for t in tried)
+        single = name.startswith("dawsn") and name.endswith("_single")  # which is computed in float32
         numbers = tuple(float(mp.nstr(c, 9)) if single else float(c) for c in found)
         told = "" if numbers == integrals.COEFFICIENTS.get(name) else "    # not what integrals.py has"
         first = np.float32(numbers[0]) if single else numbers[0]

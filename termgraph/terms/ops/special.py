@@ -60,8 +60,14 @@ gammainccinv = _called("gammainccinv", 2, "The x with gammaincc(a, x) = y.", 100
 betaincinv = _called("betaincinv", 3, "The x with betainc(a, b, x) = y.", 2000)
 
 # integrals
-exp1 = _called("exp1", 1, "The integral of exp(-t) / t from x to infinity; NaN below 0.", 200)
-expi = _called("expi", 1, "The principal value of the integral of exp(t) / t from -infinity to x.", 200)
+exp1 = elementwise(
+    "exp1", 1, meanings.of_scipy("exp1"), special_rule, "tg_exp1", cost=100, vector=True,
+    doc="The integral of exp(-t) / t from x to infinity; NaN below 0.",
+)  # fmt: skip
+expi = elementwise(
+    "expi", 1, meanings.of_scipy("expi"), special_rule, "tg_expi", cost=100, vector=True,
+    doc="The principal value of the integral of exp(t) / t from -infinity to x.",
+)  # fmt: skip
 expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
 spence = elementwise(
     "spence", 1, meanings.of_scipy("spence"), special_rule, "tg_spence", cost=60, vector=True,

@@ -410,7 +410,7 @@ def test_a_failed_check_names_the_users_line_and_changes_nothing(gpu):
 
 @emulated
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", ["dawsn", "spence"])
+@pytest.mark.parametrize("name", ["dawsn", "spence", "expi", "exp1"])
 def test_integrals_are_those_of_the_cpu(gpu, name, dtype):
     x = T.vector("x", dtype=dtype)
     values = np.array([*np.linspace(-11, 11, 201), 0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 1e30], dtype)

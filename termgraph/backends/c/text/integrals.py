@@ -1,4 +1,4 @@
-"""C text of Dawson's and Spence's integrals, as vector code inside loops. Pure text.
+"""C text of Dawson's, Spence's and exponential integrals, as vector code inside loops. Pure text.
 
 `scripts/fit_integrals.py` derives the coefficients (polynomials at Chebyshev's points, from mpmath's values),
 `scripts/ulps.py` compares with mpmath. There are no branches: all polynomials are computed, one is chosen.
@@ -6,11 +6,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from termgraph.backends.c.text.bessel import horner
 
 DAWSN_MIDDLE = 20  # c
+EXPI_MIDDLES = (20, 2)  # of numbers above and below 0
+EXPI_ZERO = (0.3725074107813666, 1.3140183414386028e-17)  # and what the number lacks
 # What each polynomial is of, from where to where, and its degree; its operand is the place between, -1 to 1.
 # spence: (spence(exp(-s)) - s + s^2 / 4) / s^3 of s^2.
+# expi_entire: (expi(x) - log|x| - Euler's constant) / x of x, in its powers; zero: expi(x) over the distance from the
+# zero; near, far, below: x exp(-x) expi(x) of (|x| - c) / (|x| + c).
 # dawsn_near: dawsn(x) / x of x^2; middle, far: x dawsn(x) of (x^2 - c) / (x^2 + c). Those for float32 are shorter.
 PIECES = {
     "dawsn_near": (0, 2, 15),
@@ -21,6 +27,16 @@ PIECES = {
     "dawsn_far_single": (0, 1, 10),
     "spence": (0, 0.84, 9),
     "spence_single": (0, 0.84, 4),
+    "expi_entire": (-0.7, 6, 21),
+    "expi_zero": (0.3, 0.5, 18),
+    "expi_near": (-0.54, 0, 23),
+    "expi_far": (0, 1, 28),
+    "expi_below": (-0.4815, 1, 32),
+    "expi_entire_single": (-0.7, 6, 14),
+    "expi_zero_single": (0.3, 0.5, 7),
+    "expi_near_single": (-0.54, 0, 12),
+    "expi_far_single": (0, 1, 11),
+    "expi_below_single": (-0.4815, 1, 16),
 }
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "dawsn_near": (
@@ -64,7 +80,80 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         4.015205398164514e-19, -3.824663882829865e-21
     ),
     "spence_single": (
-        0.0276619377, -0.000115020183, 8.13265764e-07, -6.57517413e-09, 5.64779433e-11
+        0.027661937697418985, -0.00011502018291071268, 8.132657642928329e-07, -6.5751741263951524e-09,
+        5.647794328664271e-11
+    ),
+    "expi_entire": (
+        1.0, 0.25000000000000006, 0.05555555555555548, 0.010416666666666078, 0.0016666666666678128,
+        0.0002314814814838047, 2.834467119540252e-05, 3.1001984129693485e-06, 3.061924476885105e-07,
+        2.7557306462296168e-08, 2.2774649116925053e-09, 1.7398343700415955e-10, 1.2341283258087256e-11,
+        8.267503508399577e-13, 4.784554261309099e-14, 3.939904272176156e-15, -4.712435254191114e-17,
+        4.349991791357061e-17, -3.68812442423648e-18, 3.5857109509346196e-19, -1.6703134365894336e-20,
+        5.123155635249705e-22
+    ),
+    "expi_zero": (
+        3.8106712243865037, -0.29502306835601727, 0.055672957634362315, -0.010320961661103686,
+        0.0020722372847676324, -0.00043240496688882487, 9.277842252383333e-05, -2.031566303935188e-05,
+        4.5182267428461825e-06, -1.0172733228453122e-06, 2.3132574491085922e-07, -5.303253450410282e-08,
+        1.2243139918190566e-08, -2.849801783555526e-09, 6.651876969900077e-10, -1.498581876735982e-10,
+        3.525194661801479e-11, -1.1368358631929977e-11, 2.6968786881776432e-12
+    ),
+    "expi_near": (
+        1.1088818179568374, -0.0831932119350292, 0.04851590684511256, -0.02807325011096314,
+        0.013267306143775292, -0.0032462792484977444, -0.0013662440609835658, 0.0019477993841123767,
+        -0.0010310005479005836, 0.00027184102634597026, 2.2610528950337716e-07, -2.6918342269632164e-05,
+        8.912328318335969e-06, -9.068895690775521e-07, -9.630741622403034e-08, -1.5771535093143354e-08,
+        2.3684031105344117e-08, -5.104320567127667e-09, 6.766265900537676e-10, -3.31638712749842e-10,
+        1.0297059487980667e-10, -2.383943792377791e-11, 2.06201847736451e-11, -7.1141991644798564e-12
+    ),
+    "expi_far": (
+        1.0172520236887972, -0.023825863518712666, 0.009100747160615286, -0.0035078288009613256,
+        0.0013659810595220308, -0.00053815316546241, 0.00021485951298581265, -8.71120253317549e-05,
+        3.595516226369391e-05, -1.515443048473188e-05, 6.547832733164152e-06, -2.9157094913775502e-06,
+        1.345719180858437e-06, -6.436053467119982e-07, 3.2773884789408605e-07, -1.9958121698957957e-07,
+        1.2335688140815694e-07, -3.6851307585757454e-08, 2.5847201259855366e-08, -1.0432402610672122e-07,
+        8.300918048695588e-08, 6.117604415970419e-08, -9.927198247932728e-08, 5.106999111442722e-09,
+        3.832399087464168e-08, -8.672187910276022e-09, -6.792769874769166e-09, 1.605004981176532e-09,
+        4.490337094276161e-10
+    ),
+    "expi_below": (
+        0.8039134021697586, 0.2179586344678903, -0.03442155011538962, 0.015635698457220144,
+        -0.00488687975215284, 0.0023724504808078656, -0.0009131445083359885, 0.0004634852945739004,
+        -0.0001970017721769152, 0.00010333838419605426, -4.64408650651961e-05, 2.501803247488195e-05,
+        -1.1623961638593981e-05, 6.407377712697408e-06, -3.038211550370429e-06, 1.7253687352207497e-06,
+        -8.143667354253672e-07, 4.3473850439160764e-07, -2.4075579611256686e-07, 2.1938783457105223e-07,
+        -3.17115219065581e-08, -1.0025496860545351e-07, -6.940807279013418e-08, 1.7631668823454505e-07,
+        5.4292153343172176e-08, -1.347467578684023e-07, -5.003929166183477e-08, 7.947754634477736e-08,
+        2.604760090623335e-08, -2.6934047928942403e-08, -8.777961076426794e-09, 4.6458310235963136e-09,
+        1.2419344192532283e-09
+    ),
+    "expi_entire_single": (
+        0.9999999998703155, 0.2500000004515132, 0.055555558906913806, 0.010416660660182516,
+        0.0016666566404616742, 0.0002315054547667546, 2.833883525422904e-05, 3.079124833634506e-06,
+        3.3210622662758666e-07, 1.2590451900593258e-08, 7.482419873092793e-09, -9.824578325178658e-10,
+        1.7571569034684724e-10, -1.2928531442669926e-11, 6.14535940789041e-13
+    ),
+    "expi_zero_single": (
+        3.810671185192409, -0.2950230595145892, 0.0556742098315863, -0.010321244124449796, 0.002066030564177614,
+        -0.0004310051088417467, 0.00010249331784843989, -2.2505885985835467e-05
+    ),
+    "expi_near_single": (
+        1.1088818179568374, -0.08319320877631528, 0.048515906888184905, -0.028073338444293952,
+        0.013267304852798938, -0.0032455747746879043, -0.0013662320377948172, 0.0019453977112056083,
+        -0.0010310525551666535, 0.0002758037112910453, 3.456807857749105e-07, -3.00265283382321e-05,
+        8.76215808808325e-06
+    ),
+    "expi_far_single": (
+        1.0172520220747687, -0.02382586269702518, 0.009100862952789841, -0.0035078877601901087,
+        0.0013646552786248805, -0.0005374774926566094, 0.00022029921654619138, -8.988841823284205e-05,
+        2.6225403872220305e-05, -1.0182341067159622e-05, 1.3885795213564255e-05, -6.653083571255339e-06
+    ),
+    "expi_below_single": (
+        0.8039134021697586, 0.21795863397413792, -0.03442154988752691, 0.015635722012039263,
+        -0.004886890624879814, 0.0023721256095999947, -0.0009129944709942059, 0.000465475352084911,
+        -0.00019792167481165552, 9.697134980465766e-05, -4.3493662970357925e-05, 3.629350053524937e-05,
+        -1.6854213483712206e-05, -4.440296590023177e-06, 2.0118371345745913e-06, 6.6289512910619655e-06,
+        -3.119947766381634e-06
     ),
 }  # fmt: skip
 LOW = {
@@ -75,7 +164,17 @@ LOW = {
     "dawsn_middle_single": 4.13e-09,
     "dawsn_far_single": 6.57e-09,
     "spence": 9.26e-19,
-    "spence_single": -5.23e-10,
+    "spence_single": 9.26e-19,
+    "expi_entire": 1.1e-18,
+    "expi_zero": -2.03e-16,
+    "expi_near": -7.23e-17,
+    "expi_far": 5.43e-18,
+    "expi_below": 1.79e-17,
+    "expi_entire_single": 2.28e-17,
+    "expi_zero_single": 1.67e-16,
+    "expi_near_single": -7.2e-17,
+    "expi_far_single": 8.53e-17,
+    "expi_below_single": 1.79e-17,
 }  # what their first coefficients lack
 
 
@@ -155,7 +254,69 @@ def _spence(single: bool) -> str:
     )  # fmt: skip
 
 
+def _place(name: str, at: str) -> str:
+    """The text of the place of a number in a polynomial's range, between -1 and 1."""
+    low, high, _ = PIECES[name]
+    return f"tg_own_fma_f64({at}, {2 / (high - low)!r}, {-(high + low) / (high - low)!r})"
+
+
+# Near 0 a sum with a logarithm; farther out e^x times a polynomial, over |x| by a corrected division, and where e^x
+# alone may be no number of full precision its root is a factor twice; near the zero its distance times a polynomial.
+_EXPONENTIAL = """{t} tg_{name}_{n}({t} given)
+{{
+    const double x = given, a = fabs(x), b = a > 800 ? 800 : a, c = {c}, w = b + c, over = 1 / (b * w), v = w * over;
+    {logarithm}
+    const double sum = tg_own_fma_f64({at}, {entire}, high + 0.5772156649015329) + (low - 4.942915152430645e-18);
+    const double t = (b - c) * b * over, {places};
+    const double product = tg_own_fma_f64(place, rest, c0), left = tg_own_fma_f64(place, rest, c0 - product){lost};
+    const double rough = product * v, quotient = tg_own_fma_f64(tg_own_fma_f64(-b, rough, product) + left, v, rough);
+    {exponential}
+    {result}
+}}"""
+_LOGARITHM = """double low;
+    const double few = a < 0x1p-1022 ? 37.429947750237048 : 0; /* 54 log(2) */
+    const double high = tg_log_parts_f64(a < 0x1p-1022 ? a * 0x1p54 : a, few, &low);"""
+_LOGARITHM_SINGLE = "const double low = 0, high = tg_erfinv_log_f64(a);"
+
+
+def _exponential(name: str, single: bool) -> str:
+    """expi, or exp1, which is -expi(-x) above 0 and has no other piece."""
+    both, n = name == "expi", "f32" if single else "f64"
+    of = {k.removesuffix("_single"): v for k, v in COEFFICIENTS.items() if single == k.endswith("_single")}
+    rest = {k: horner(v[1:], k.removeprefix("expi_")) for k, v in of.items()}
+    near, far, below = "expi_near", "expi_far", "expi_below"
+    lost = {k: LOW[k] for k in (near, far, below)}
+
+    def chosen(ways: Mapping[str, object]) -> str:
+        return f"x < 0 ? {ways[below]} : t < 0 ? {ways[near]} : {ways[far]}" if both else f"{ways[below]}"
+
+    used = (near, far, below) if both else (below,)
+    places = ", ".join([f"{k.removeprefix('expi_')} = {_place(k, 't')}" for k in used])
+    places += f", place = {chosen({k: k.removeprefix('expi_') for k in lost})}"
+    places += f";\n    const double rest = {chosen(rest)}, c0 = {chosen({k: of[k][0] for k in lost})}"
+    sign = "(x < 0 ? -b : b)" if both else "-b"
+    root = f"const double root = b > 700 ? 0.5 : 1, e = exp({sign} * root), large = quotient * e * (b > 700 ? e : 1);"
+    cast, f = ("(float)", "f") if single else ("", "")
+    if both:
+        result = f"""const double zero = {_place("expi_zero", "x")};
+    const double small = (x - {EXPI_ZERO[0]!r} - {EXPI_ZERO[1]!r}) * {horner(of["expi_zero"], "zero")};
+    const double beyond = x < 0 ? -large : large, close = (x > 0.3) & (x < 0.5) ? small : sum;
+    const double found = (x < -0.7) | (x > 6) ? beyond : close;
+    return x == 0 ? -__builtin_inf{f}() : {cast}(x != x ? x : found);"""
+    else:
+        result = f"""const double found = x > 0.7 ? large : -sum, end = x == 0 ? __builtin_inf() : __builtin_nan("");
+    return {cast}(x > 0 ? found : end);"""
+    return _EXPONENTIAL.format(
+        t="float" if single else "double", n=n, name=name, at="x" if both else "-x", places=places, result=result,
+        c=f"x < 0 ? {EXPI_MIDDLES[1]} : {EXPI_MIDDLES[0]}" if both else f"{EXPI_MIDDLES[1]}",
+        logarithm=_LOGARITHM_SINGLE if single else _LOGARITHM, entire=horner(of["expi_entire"], "x" if both else "-x"),
+        lost="" if single else f" + ({chosen(lost)})",
+        exponential=f"const double large = quotient * exp({sign});" if single else root,
+    )  # fmt: skip
+
+
 def functions(inline: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
     out = {f"tg_{of.__name__[1:]}_{n}": of(n == "f32") for of in (_dawsn, _spence) for n in ("f64", "f32")}
+    out |= {f"tg_{name}_{n}": _exponential(name, n == "f32") for name in ("expi", "exp1") for n in ("f64", "f32")}
     return {name: inline + text for name, text in out.items()}
