@@ -181,18 +181,33 @@ def _tail_of_t(x: Any, df: Any) -> Any:
     return sp.betainc(df / 2, 0.5, df / (df + x * x)) / 2
 
 
-def _less(a: Any, b: Any) -> Any:
-    """log(exp(a) - exp(b)) for a >= b."""
-    return a + ew.log1mexp(b - a)
-
-
 def _log_between(a: Any, b: Any) -> Any:
-    """The logarithm of a standard normal number's chance to be between a and b, on the side where it keeps digits."""
+    """The logarithm of a standard normal number's chance to be between a and b, on the side where it keeps digits.
+
+    What is not chosen is computed of other numbers, so that infinite ends have no gradient of NaN.
+    """
     left = b <= 0
     u, v = switch(left, b, -a), switch(left, a, -b)  # both tails on the left
-    return switch(
-        ew.logical_or(left, a > 0), _less(log_ndtr(u), log_ndtr(ew.minimum(v, u))), log1p(-ndtr(a) - ndtr(-b))
-    )
+    aside, counts = ew.logical_or(b < -1, a > 1), _all([v < u, ew.isfinite(u * u)])
+    u = switch(ew.logical_and(aside, counts), u, -1.0)
+    two = _all([aside, counts, ew.isfinite(v * v)])
+    more, less = log_ndtr(u), log_ndtr(switch(two, v, -2.0))
+    tail = more + switch(two, ew.log1mexp(switch(two, less - more, -1.0)), 0.0)
+    a, b = switch(aside, -1.0, a), switch(aside, 1.0, b)
+    about_0 = _log_of_either((ew.erf(cut * b) - ew.erf(cut * a)) / 2, ndtr(a) + ndtr(-b))
+    return switch(aside, switch(counts, tail, -INF), about_0)
+
+
+def _log_share(a: Any, x: Any, b: Any, below: bool) -> Any:
+    """The logarithm of the chance to be below x (above it) of a normal number between a and b."""
+    within, open_a, open_b = ew.logical_and(a < x, x < b), ew.isinf(a), ew.isinf(b)
+    low, high = switch(open_a, switch(open_b, -1.0, b - 2), a), switch(open_b, switch(open_a, 1.0, a + 2), b)
+    x = switch(within, x, low / 2 + high / 2)
+    whole, under, over = _log_between(a, b), _log_between(a, x), _log_between(x, b)
+    share, rest = (under, over) if below else (over, under)
+    small = rest - whole < -math.log(2)
+    chosen = switch(small, rest - whole, -1.0)
+    return switch(small, ew.log1mexp(chosen), share - whole)
 
 
 def _chances(p: Any) -> Any:
@@ -286,8 +301,7 @@ beta = Distribution("beta", "a b", lambda x, a, b: xlogy(a - 1, x) + ew.xlog1py(
     ppf=lambda q, a, b: sp.betaincinv(a, b, q), isf=lambda q, a, b: 1 - sp.betaincinv(b, a, q))
 truncnorm = Distribution("truncnorm", "a b", lambda x, a, b: -(x * x) / 2 - half_log_2pi - _log_between(a, b),
     lambda a, b: (a, b), valid=lambda a, b: a < b,
-    logcdf=lambda x, a, b: _log_between(a, ew.clip(x, a, b)) - _log_between(a, b),
-    logsf=lambda x, a, b: _log_between(ew.clip(x, a, b), b) - _log_between(a, b))
+    logcdf=lambda x, a, b: _log_share(a, x, b, below=True), logsf=lambda x, a, b: _log_share(a, x, b, below=False))
 wrapcauchy = Distribution("wrapcauchy", "c",
     lambda x, c: log(1 - c * c) - 2 * half_log_2pi - log(1 + c * c - 2 * c * ew.cos(x)),
     (0.0, 2 * math.pi), valid=lambda c: ew.logical_and(c > 0, c < 1))

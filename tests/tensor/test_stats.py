@@ -96,6 +96,34 @@ def test_digits_far_out():
     assert T.stats.halfnorm.logcdf(20.0).eval() == pytest.approx(-5.50724824e-89)
 
 
+@pytest.mark.parametrize("ends", [(0.0, np.inf), (-np.inf, 1.0), (-np.inf, np.inf), (-1.0, 3.0)])
+@pytest.mark.parametrize("kind", ["logpdf", "pdf", "cdf", "sf", "logcdf", "logsf"])
+def test_a_normal_cut_at_infinity_has_gradients(kind, ends):
+    of = getattr(T.stats.truncnorm, kind)
+    given = x, a, b, loc = T.dscalars("x", "a", "b", "loc")
+    y = of(x, a, b, loc, 1.2)
+    got = tg.function([*given], [y, *tg.grad(y, [*given])])(0.5, *ends, 0.1)
+    np.testing.assert_allclose(got[0], getattr(scipy.stats.truncnorm, kind)(0.5, *ends, 0.1, 1.2), rtol=1e-13)
+    for i, at in enumerate((0.5, *ends, 0.1)):
+        step = np.eye(4)[i] * 1e-6
+        near = [getattr(scipy.stats.truncnorm, kind)(*(np.array([0.5, *ends, 0.1]) + d), 1.2) for d in (step, -step)]
+        want = (near[0] - near[1]) / 2e-6 if np.isfinite(at) else 0
+        np.testing.assert_allclose(got[i + 1], want, rtol=1e-6, atol=1e-9)
+    out = tg.function([*given], tg.grad(y, [*given]))(-1e300, *ends, 0.1)
+    assert kind == "logpdf" or np.isfinite(out).all()
+
+
+def test_a_cut_normal_far_out():
+    inf = np.inf
+    for kind, *given in (
+        ("cdf", -1e300, -inf, 0), ("sf", 1e300, 30, inf), ("logcdf", 40, 30, inf), ("logsf", -40, -inf, -30),
+        ("logcdf", 0.3, -inf, inf), ("logsf", -5, -inf, inf), ("logpdf", 31, 30, inf), ("sf", 1e300, -inf, inf),
+    ):  # fmt: skip
+        got = getattr(T.stats.truncnorm, kind)(*given).eval()
+        np.testing.assert_allclose(got, getattr(scipy.stats.truncnorm, kind)(*given), rtol=1e-13)
+    assert T.stats.truncnorm.cdf(1e-9, -1e-8, 1e-8).eval() == pytest.approx(0.55, rel=1e-13)  # SciPy 3e-8 off
+
+
 def test_errors_say_what_there_is():
     assert repr(T.stats.norm) == "T.stats.norm"
     with pytest.raises(AttributeError, match=r"T.stats.t has no ppf, but pdf, logpdf, cdf, "):
