@@ -19,6 +19,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import kind_of, promote, working_name
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import special as sp
+from termgraph.terms.ops.gradmarks import disconnected_grad
 
 Formula = Callable[..., Any]
 INF = math.inf
@@ -177,8 +178,40 @@ def _half_step(z: Any) -> Any:
     return switch(far, log(switch(far, z, 20.0)) / 2 + series, gammaln(near + 0.5) - gammaln(near))
 
 
+def _log_density_of_t(x: Any, df: Any) -> Any:
+    normal = ew.isinf(df)
+    df = switch(normal, 1.0, df)
+    found = _half_step(df / 2) - log(df * math.pi) / 2 - (df + 1) / 2 * log1p(x * x / df)
+    return switch(normal, -(x * x) / 2 - half_log_2pi, found)
+
+
 def _tail_of_t(x: Any, df: Any) -> Any:
-    return sp.betainc(df / 2, 0.5, df / (df + x * x)) / 2
+    """The chance to be beyond abs(x), each part of which keeps its digits; the gradient by x is of all parts, too."""
+    given, x, df = x.dtype, _in(x, "float64"), _in(df, "float64")
+    x = switch(x > 0, x, -x)  # with the slope at 0 of the side that is asked for
+    normal, small = ew.isinf(df), x < 1e-8
+    many = switch(normal, 1.0, df)
+    line = 0.5 - x * exp(_log_density_of_t(as_tensor(np.zeros((), x.dtype)), df))  # betainc has no slope at 0
+    far, near = many > 1e4, disconnected_grad(x) <= 1  # betainc has no gradient by its shapes, which this chooses
+    at, n = switch(ew.logical_or(small, x > 1e150, far), 1.0, x), switch(far, 1.0, many)
+    part = sp.betainc(switch(near, 0.5, n / 2), switch(near, n / 2, 0.5), switch(near, at * at, n) / (n + at * at)) / 2
+    series = ndtr(-_normal_of_t(switch(small, 1.0, x), switch(far, many, 1e4)))
+    found = switch(small, line, switch(far, series, switch(near, 0.5 - part, part)))
+    return _in(switch(normal, ndtr(-x), found), given)
+
+
+def _normal_of_t(x: Any, df: Any) -> Any:
+    """The normal number of as large a chance, by Hill's series for many degrees of freedom."""
+    a = df - 0.5
+    b, y = 48 * a * a, a * log1p(x / df * x)
+    inner = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b)
+    return ew.sqrt(y) * (1 + (inner + y + 3) / b)
+
+
+def _log_chance_of_t(x: Any, df: Any) -> Any:
+    normal, tail = ew.isinf(df), _tail_of_t(x, df)
+    found = switch(x > 0, log1p(-tail), log(tail))
+    return switch(normal, log_ndtr(x), found)
 
 
 def _log_between(a: Any, b: Any) -> Any:
@@ -210,6 +243,14 @@ def _log_share(a: Any, x: Any, b: Any, below: bool) -> Any:
     return switch(small, ew.log1mexp(chosen), share - whole)
 
 
+def _cotangent(q: Any) -> Any:
+    """1 / tan(pi q) for q between 0 and 1, of differences that are exact."""
+    middle = abs(q - 0.5) < 0.25
+    aside = switch(middle, 0.25, switch(q > 0.5, 1 - q, q))
+    tail = 1 / ew.tan(math.pi * aside)
+    return switch(middle, -ew.tan(math.pi * switch(middle, q - 0.5, 0.0)), switch(q > 0.5, -tail, tail))
+
+
 def _chances(p: Any) -> Any:
     return ew.logical_and(p >= 0, p <= 1)
 
@@ -228,8 +269,7 @@ norm = Distribution("norm", "", lambda x: -(x * x) / 2 - half_log_2pi, cdf=ndtr,
     logsf=lambda x: log_ndtr(-x), ppf=ndtri, isf=lambda q: -ndtri(q))
 cauchy = Distribution("cauchy", "",
     lambda x: -math.log(math.pi) - log1p(x * x), cdf=lambda x: ew.arctan2(1.0, -x) / math.pi,
-    sf=lambda x: ew.arctan2(1.0, x) / math.pi, ppf=lambda q: -1 / ew.tan(math.pi * q),
-    isf=lambda q: 1 / ew.tan(math.pi * q))
+    sf=lambda x: ew.arctan2(1.0, x) / math.pi, ppf=lambda q: -_cotangent(q), isf=_cotangent)
 laplace = Distribution("laplace", "", lambda x: -abs(x) - math.log(2),
     cdf=lambda x: switch(x > 0, 1 - exp(-abs(x)) / 2, exp(-abs(x)) / 2),
     sf=lambda x: switch(x > 0, exp(-abs(x)) / 2, 1 - exp(-abs(x)) / 2),
@@ -250,9 +290,10 @@ gennorm = Distribution("gennorm", "beta", lambda x, beta: log(beta / 2) - gammal
     ew.gammaincc(1 / beta, abs(x) ** beta)) / 2,
     sf=lambda x, beta: switch(x > 0, ew.gammaincc(1 / beta, abs(x) ** beta),
     2 - ew.gammaincc(1 / beta, abs(x) ** beta)) / 2)
-t = Distribution("t", "df", lambda x, df: _half_step(df / 2) - log(df * math.pi) / 2 - (df + 1) / 2 * log1p(x * x / df),
+t = Distribution("t", "df", _log_density_of_t,
     cdf=lambda x, df: switch(x > 0, 1 - _tail_of_t(x, df), _tail_of_t(x, df)),
-    sf=lambda x, df: switch(x > 0, _tail_of_t(x, df), 1 - _tail_of_t(x, df)))
+    sf=lambda x, df: switch(x > 0, _tail_of_t(x, df), 1 - _tail_of_t(x, df)), logcdf=_log_chance_of_t,
+    logsf=lambda x, df: _log_chance_of_t(-x, df))
 vonmises = Distribution("vonmises", "kappa", lambda x, kappa: -2 * kappa * ew.sqr(ew.sin(x / 2)) - 2 * half_log_2pi
     - log(ew.i0e(kappa)), valid=lambda kappa: kappa >= 0)
 # on positive numbers
@@ -279,7 +320,8 @@ halfnorm = Distribution("halfnorm", "", lambda x: math.log(2) - x * x / 2 - half
     ppf=lambda q: ew.erfinv(q) / cut, isf=lambda q: ew.erfcinv(q) / cut)
 halfcauchy = Distribution("halfcauchy", "", lambda x: math.log(2 / math.pi) - log1p(x * x), POSITIVE,
     cdf=lambda x: 2 / math.pi * ew.arctan(x), sf=lambda x: 2 / math.pi * ew.arctan2(1.0, x),
-    ppf=lambda q: ew.tan(math.pi / 2 * q), isf=lambda q: 1 / ew.tan(math.pi / 2 * q))
+    ppf=lambda q: switch(q > 0.5, _cotangent(switch(q > 0.5, (1 - q) / 2, 0.25)),
+    ew.tan(math.pi / 2 * switch(q > 0.5, 0.5, q))), isf=lambda q: _cotangent(q / 2))
 rayleigh = Distribution("rayleigh", "", lambda x: log(x) - x * x / 2, POSITIVE, cdf=lambda x: -expm1(-x * x / 2),
     sf=lambda x: exp(-x * x / 2), logsf=lambda x: -x * x / 2, ppf=lambda q: ew.sqrt(-2 * log1p(-q)),
     isf=lambda q: ew.sqrt(-2 * log(q)))

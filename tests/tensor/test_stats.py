@@ -124,6 +124,58 @@ def test_a_cut_normal_far_out():
     assert T.stats.truncnorm.cdf(1e-9, -1e-8, 1e-8).eval() == pytest.approx(0.55, rel=1e-13)  # SciPy 3e-8 off
 
 
+def test_t_of_many_degrees():
+    """Every size of df and x, on both sides of where the formulas change; float32 has all of its digits."""
+    with mpmath.workdps(50):
+        for df in (0.5, 3.5, 100.0, 9e3, 1.1e4, 1e7):
+            for x in (1e-9, 1e-7, 1e-3, 0.1, 1.0, 1.01, 2.0, 10.0):
+                z, d = mpmath.mpf(x), mpmath.mpf(df)
+                near = x <= 1
+                shapes, end = ((0.5, d / 2), z * z) if near else ((d / 2, 0.5), d)
+                part = mpmath.betainc(*shapes, 0, end / (d + z * z), regularized=True) / 2
+                want = float(mpmath.mpf(0.5) - part if near else part)
+                assert T.stats.t.sf(x, df).eval() == pytest.approx(want, rel=1e-12, abs=0)
+                single = T.stats.t.sf(np.float32(x), np.float32(df)).eval()
+                assert single.dtype == "float32" and single == pytest.approx(want, rel=2e-7, abs=0)
+    assert T.stats.t.cdf(0.1, 1e10).eval() == pytest.approx(scipy.stats.t.cdf(0.1, 1e10), rel=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["logpdf", "pdf", "cdf", "sf", "logcdf", "logsf"])
+def test_t_of_infinite_df_is_normal_and_has_slopes_at_0(kind):
+    x, df = T.dvector("x"), T.dscalar("df")
+    y = getattr(T.stats.t, kind)(x, df)
+    f = tg.function([x, df], [y, tg.grad(y.sum(), x)])
+    at = np.array([-2, 0, 1e-9, 0.5, 1, 3, 20.0])
+    for d in (2.0, 1e5, 1e10, np.inf):
+        got, slopes = f(at, d)
+        theirs = scipy.stats.norm if d == np.inf else scipy.stats.t(d)
+        np.testing.assert_allclose(got, getattr(theirs, kind)(at), rtol=1e-11, atol=1e-300)
+        if kind in ("cdf", "sf"):
+            np.testing.assert_allclose(abs(slopes), theirs.pdf(at), rtol=3e-11, atol=1e-60)
+        assert np.isfinite(slopes).all()
+    if "pdf" in kind:
+        assert tg.function([x, df], tg.grad(y.sum(), df))(at, np.inf) == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_quantiles_near_1(dtype):
+    q = np.array([1e-15, 1e-10, 0.1, 0.25, 0.3, 0.5, 0.6, 0.75, 0.8, 0.99999, 1 - 2**-24, 1 - 1e-10], dtype)
+    q = q[(q > 0) & (q < 1)]
+    with mpmath.workdps(60):
+        cot = np.array([float(mpmath.cos(v) / mpmath.sin(v)) for v in (mpmath.mpf(float(v)) * mpmath.pi for v in q)])
+        tan = np.array([float(mpmath.tan(mpmath.mpf(float(v)) * mpmath.pi / 2)) for v in q])
+    x = T.tensor("x", dtype=dtype, shape=(None,))
+    for name, wants in (("cauchy", (-cot, cot)), ("halfcauchy", (tan, 1 / tan))):
+        of = getattr(T.stats, name)
+        for kind, want in zip(("ppf", "isf"), wants, strict=True):
+            y = getattr(of, kind)(x)
+            got, slopes = tg.function([x], [y, tg.grad(y.sum(), x)])(q)
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, want, rtol=1e-15 if dtype == "float64" else 3e-7, atol=1e-30)
+            np.testing.assert_allclose(abs(slopes), (1 + want**2) * np.pi / (1 + (name == "halfcauchy")), rtol=1e-6)
+    assert T.stats.cauchy.ppf(0.5).eval() == T.stats.cauchy.isf(0.5).eval() == 0
+
+
 def test_errors_say_what_there_is():
     assert repr(T.stats.norm) == "T.stats.norm"
     with pytest.raises(AttributeError, match=r"T.stats.t has no ppf, but pdf, logpdf, cdf, "):
