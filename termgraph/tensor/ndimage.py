@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph.tensor.checks import Assert
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
@@ -70,6 +71,9 @@ def _places(coordinates: Any, x: TensorVariable, who: str) -> list:
         whole = as_tensor(coordinates)
         if whole.ndim == 0 or whole.type.shape[0] not in (None, x.ndim):
             raise ValueError(f"{who}: {x} has {x.ndim} dimensions, coordinates are {whole.type}")
+        if whole.type.shape[0] is None:
+            fits = ew.eq(length(whole, 0), x.ndim)
+            whole = Assert(f"{who}: {x} has {x.ndim} dimensions, coordinates have another number of rows")(whole, fits)
         given = [whole[d] for d in range(x.ndim)]
     if not x.ndim or len(given) != x.ndim:
         raise ValueError(f"{who}: {x} has {x.ndim} dimensions, but there are places along {len(given)}")

@@ -82,7 +82,12 @@ class Distribution:
     def __repr__(self) -> str:
         return f"T.stats.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name  # the one of this module: copies are the same object
+
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "name" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         has = ", ".join(n for n in Distribution.__annotations__ if n in vars(self))
         raise AttributeError(f"{self!r} has no {name}, but {has}", name=name, obj=self)
 

@@ -69,3 +69,16 @@ def test_what_is_refused():
     ):
         with pytest.raises((ValueError, TypeError), match=text):
             make()
+
+
+@pytest.mark.parametrize("linker", ["FAST_RUN", "py"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_rows_that_are_not_the_dimensions(order, linker):
+    x, c = T.dmatrices("x", "c")
+    mode = linker if linker == "FAST_RUN" else tg.Mode(linker=linker)
+    f = tg.function([x, c], T.ndimage.map_coordinates(x, c, order), mode=mode)
+    assert f(np.eye(3), np.zeros((2, 4))).tolist() == [1, 1, 1, 1]
+    for rows in (0, 1, 3):
+        for columns in (0, 4):
+            with pytest.raises(AssertionError, match="map_coordinates: x has 2 dimensions, coordinates have another"):
+                f(np.eye(3), np.zeros((rows, columns)))

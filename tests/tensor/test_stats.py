@@ -1,5 +1,8 @@
 """T.stats: each function of each distribution is SciPy's, within its support and without, and its gradient."""
 
+import copy
+import pickle
+
 import mpmath
 import numpy as np
 import pytest
@@ -184,3 +187,15 @@ def test_errors_say_what_there_is():
         T.stats.gamma.logpdf(1.0)
     with pytest.raises(TypeError, match="is of real numbers"):
         T.stats.norm.pdf(1j)
+
+
+@pytest.mark.parametrize("name", T.stats.__all__)
+def test_copies_are_the_same_distribution(name):
+    of = getattr(T.stats, name)
+    assert copy.copy(of) is of and copy.deepcopy([of])[0] is of
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(of, protocol)) is of
+    bare = type(of).__new__(type(of))
+    with pytest.raises(AttributeError, match="no attribute 'logpdf'"):
+        bare.logpdf
+    assert not hasattr(of, "__array__")
