@@ -198,9 +198,12 @@ def _tail_of_t(x: Any, df: Any) -> Any:
     many = switch(normal, 1.0, df)
     line = 0.5 - x * exp(_log_density_of_t(as_tensor(np.zeros((), x.dtype)), df))  # betainc has no slope at 0
     far, near = many > 1e4, disconnected_grad(x) <= 1  # betainc has no gradient by its shapes, which this chooses
-    at, n = switch(ew.logical_or(small, x > 1e150, far), 1.0, x), switch(far, 1.0, many)
+    huge = _all([x > 1e150, ew.isfinite(x)])  # whose square may not be: beyond 1e150 the chance falls as x**-n
+    at = switch(ew.logical_or(ew.logical_or(small, far), ew.isinf(x)), 1.0, switch(huge, 1e150, x))
+    n, beyond = switch(far, 1.0, many), switch(huge, x, 1e150) / 1e150
     part = sp.betainc(switch(near, 0.5, n / 2), switch(near, n / 2, 0.5), switch(near, at * at, n) / (n + at * at)) / 2
-    series = ndtr(-_normal_of_t(switch(small, 1.0, x), switch(far, many, 1e4)))
+    part = part * exp(-n * log(beyond))
+    series = ndtr(-_normal_of_t(switch(small, 1.0, switch(x > 1e100, 1e100, x)), switch(far, many, 1e4)))  # is 0 there
     found = switch(small, line, switch(far, series, switch(near, 0.5 - part, part)))
     return _in(switch(normal, ndtr(-x), found), given)
 

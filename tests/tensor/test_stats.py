@@ -199,3 +199,20 @@ def test_copies_are_the_same_distribution(name):
     with pytest.raises(AttributeError, match="no attribute 'logpdf'"):
         bare.logpdf
     assert not hasattr(of, "__array__")
+
+
+@pytest.mark.parametrize("df", [0.01, 0.5, 3.0, 5.0, 1e3, 1e6])
+def test_t_far_out_is_as_near_as_it_falls(df):
+    """x**2 is no number beyond 1e154; the chance falls as x**-df, which for few degrees of freedom is not 0."""
+    x = np.array([1e10, 1e149, 1e151, 1e200, 1e300])
+    v = T.dvector("v")
+    f = tg.function([v], [T.stats.t.sf(v, df), T.stats.t.cdf(-v, df), T.stats.t.cdf(v, df), T.stats.t.logcdf(-v, df)])
+    sf, below, above, log_below = f(x)
+    at = scipy.stats.t.sf(x[0], df)
+    expected = at * np.exp(-df * np.log(x / x[0])) if df < 1e5 else np.zeros(5)
+    np.testing.assert_allclose(sf, expected, rtol=1e-9, atol=1e-300)
+    np.testing.assert_array_equal(sf, below)
+    np.testing.assert_allclose(above, 1 - expected, rtol=1e-15)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(log_below, np.log(sf), rtol=1e-12)
+    assert [float(g) for g in f([np.inf, -np.inf])[0]] == [0.0, 1.0]
