@@ -48,10 +48,12 @@ def map_coordinates(
     taps, seen = [], None
     for d, place in enumerate(places):
         n = length(x, d)
-        at = _folded(reshape(place, (1, -1)), n, mode)
-        if mode == "constant":
-            within = ew.bitwise_and(ew.ge(at, 0), ew.le(at, n - 1))
+        at = reshape(place, (1, -1))
+        if mode not in ("nearest", "grid-constant"):  # where there is no copy of the array, `cval` is
+            within = ew.bitwise_and(ew.ge(at, 0), ew.le(at, n - 1)) if mode == "constant" else ew.isfinite(at)
             seen = within if seen is None else ew.bitwise_and(seen, within)
+            at = ew.switch(within, at, 0)  # NaN would be the weight of a gradient of 0
+        at = _folded(at, n, mode)
         taps.append([_inside(tap, n, mode) for tap in _taps(at, order)])
     outside = cast(as_tensor(cval), wide(source).type.dtype)
     flat = reshape(wide(source), (1, 1, *lengths(x)))

@@ -129,8 +129,9 @@ class Distribution:
             ends = switch(ew.eq(x, 0), least, switch(ew.eq(x, 1), most, math.nan))
             found = switch(within, formula(switch(within, x, 0.5), *shapes), ends) * scale + loc
             return to_dtype(switch(valid, found, math.nan), dtype.name)
-        y = (x - loc) / scale
-        at, valid = ew.floor(y) if self.whole else y, _all([valid, ew.logical_not(ew.isnan(y))])
+        valid, end = _all([valid, ew.logical_not(ew.isnan(x - loc))]), ew.isinf(x)
+        y = switch(end, x, (switch(end, 0.0, x) - loc) / scale)  # at an end there is no slope, not one of NaN
+        at = ew.floor(y) if self.whole else y
         low, high = self.support(*shapes)
         if "density" in what:
             outside = ew.logical_or(self.below(at, low), ew.gt(at, high), ew.isinf(at))
@@ -174,6 +175,11 @@ def _log_of_either(chance: Any, rest: Any) -> Any:
     return switch(small, log(switch(small, chance, 0.5)), log1p(-switch(small, 0.5, rest)))
 
 
+def _log1p_of_square(x: Any) -> Any:
+    large = abs(x) > 1e9
+    return switch(large, 2 * log(abs(switch(large, x, 1.0))), log1p(ew.sqr(switch(large, 0.0, x))))
+
+
 def _half_step(z: Any) -> Any:
     """log(gamma(z + 1/2) / gamma(z)), by Stirling's series where a difference of logarithms would lose digits."""
     far = z > 20
@@ -186,7 +192,7 @@ def _half_step(z: Any) -> Any:
 def _log_density_of_t(x: Any, df: Any) -> Any:
     normal = ew.isinf(df)
     df = switch(normal, 1.0, df)
-    found = _half_step(df / 2) - log(df * math.pi) / 2 - (df + 1) / 2 * log1p(x * x / df)
+    found = _half_step(df / 2) - log(df * math.pi) / 2 - (df + 1) / 2 * _log1p_of_square(x / ew.sqrt(df))
     return switch(normal, -(x * x) / 2 - half_log_2pi, found)
 
 
@@ -259,6 +265,19 @@ def _cotangent(q: Any) -> Any:
     return switch(middle, -ew.tan(math.pi * switch(middle, q - 0.5, 0.0)), switch(q > 0.5, -tail, tail))
 
 
+def _quantile_of_beta(q: Any, a: Any, b: Any) -> Any:
+    """betaincinv, or the first term of its series where that is all, which betaincinv does not find."""
+    first = exp((log(q) + log(a) + betaln(a, b)) / a)
+    tiny = first * (b + 1) < 1e-17
+    return switch(tiny, first, sp.betaincinv(a, b, switch(tiny, 0.5, q)))
+
+
+def _upper_quantile_of_beta(q: Any, a: Any, b: Any) -> Any:
+    low = disconnected_grad(q) > 0.5  # both differences are exact, or the quantile is not small
+    found = _quantile_of_beta(switch(low, 1 - q, q), switch(low, a, b), switch(low, b, a))
+    return switch(low, found, 1 - found)
+
+
 def _chances(p: Any) -> Any:
     return ew.logical_and(p >= 0, p <= 1)
 
@@ -276,7 +295,7 @@ POSITIVE = (0.0, INF)
 norm = Distribution("norm", "", lambda x: -(x * x) / 2 - half_log_2pi, cdf=ndtr, sf=lambda x: ndtr(-x), logcdf=log_ndtr,
     logsf=lambda x: log_ndtr(-x), ppf=ndtri, isf=lambda q: -ndtri(q))
 cauchy = Distribution("cauchy", "",
-    lambda x: -math.log(math.pi) - log1p(x * x), cdf=lambda x: ew.arctan2(1.0, -x) / math.pi,
+    lambda x: -math.log(math.pi) - _log1p_of_square(x), cdf=lambda x: ew.arctan2(1.0, -x) / math.pi,
     sf=lambda x: ew.arctan2(1.0, x) / math.pi, ppf=lambda q: -_cotangent(q), isf=_cotangent)
 laplace = Distribution("laplace", "", lambda x: -abs(x) - math.log(2),
     cdf=lambda x: switch(x > 0, 1 - exp(-abs(x)) / 2, exp(-abs(x)) / 2),
@@ -326,7 +345,7 @@ lognorm = Distribution("lognorm", "s",
 halfnorm = Distribution("halfnorm", "", lambda x: math.log(2) - x * x / 2 - half_log_2pi, POSITIVE,
     cdf=lambda x: ew.erf(cut * x), sf=lambda x: ew.erfc(cut * x),
     ppf=lambda q: ew.erfinv(q) / cut, isf=lambda q: ew.erfcinv(q) / cut)
-halfcauchy = Distribution("halfcauchy", "", lambda x: math.log(2 / math.pi) - log1p(x * x), POSITIVE,
+halfcauchy = Distribution("halfcauchy", "", lambda x: math.log(2 / math.pi) - _log1p_of_square(x), POSITIVE,
     cdf=lambda x: 2 / math.pi * ew.arctan(x), sf=lambda x: 2 / math.pi * ew.arctan2(1.0, x),
     ppf=lambda q: switch(q > 0.5, _cotangent(switch(q > 0.5, (1 - q) / 2, 0.25)),
     ew.tan(math.pi / 2 * switch(q > 0.5, 0.5, q))), isf=lambda q: _cotangent(q / 2))
@@ -348,7 +367,7 @@ uniform = Distribution("uniform", "", lambda x: 0 * x, (0.0, 1.0), cdf=lambda x:
     isf=lambda q: 1 - q)
 beta = Distribution("beta", "a b", lambda x, a, b: xlogy(a - 1, x) + ew.xlog1py(b - 1, -x) - betaln(a, b), (0.0, 1.0),
     cdf=lambda x, a, b: sp.betainc(a, b, x), sf=lambda x, a, b: sp.betainc(b, a, 1 - x),
-    ppf=lambda q, a, b: sp.betaincinv(a, b, q), isf=lambda q, a, b: 1 - sp.betaincinv(b, a, q))
+    ppf=_quantile_of_beta, isf=_upper_quantile_of_beta)
 truncnorm = Distribution("truncnorm", "a b", lambda x, a, b: -(x * x) / 2 - half_log_2pi - _log_between(a, b),
     lambda a, b: (a, b), valid=lambda a, b: a < b,
     logcdf=lambda x, a, b: _log_share(a, x, b, below=True), logsf=lambda x, a, b: _log_share(a, x, b, below=False))

@@ -82,3 +82,14 @@ def test_rows_that_are_not_the_dimensions(order, linker):
         for columns in (0, 4):
             with pytest.raises(AssertionError, match="map_coordinates: x has 2 dimensions, coordinates have another"):
                 f(np.eye(3), np.zeros((rows, columns)))
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("mode", [m for m in MODES if m not in ("nearest", "grid-constant")])
+def test_places_of_nan_are_cval_and_have_no_gradient(mode, order):
+    x, c = T.dvector("x"), T.dmatrix("c")
+    y = T.ndimage.map_coordinates(x, c, order, mode, cval=7)
+    got, by_x, by_c = tg.function([x, c], [y, *tg.grad(y.sum(), [x, c])])(np.arange(4.0), np.array([[np.nan, 1.25]]))
+    assert got.tolist() == [7, 1.25 if order else 1]
+    assert by_x.tolist() == ([0, 0.75, 0.25, 0] if order else [0, 1, 0, 0])
+    assert by_c.tolist() == [[0, order]]

@@ -179,6 +179,36 @@ def test_quantiles_near_1(dtype):
     assert T.stats.cauchy.ppf(0.5).eval() == T.stats.cauchy.isf(0.5).eval() == 0
 
 
+@pytest.mark.parametrize("name", [n for n in T.stats.__all__ if not getattr(T.stats, n).whole])
+def test_places_at_infinity_have_no_slope(name):
+    of, shapes = getattr(T.stats, name), SHAPES.get(name, [])
+    x, loc, scale = T.dvector("x"), T.dscalar("loc"), T.dscalar("scale")
+    for kind in (k for k in kinds_of(name) if k not in ("ppf", "isf")):
+        y = getattr(of, kind)(x, *shapes, loc, scale)
+        cost = T.sum(T.switch(T.isinf(y), 0.0, y))
+        slopes = tg.function([x, loc, scale], tg.grad(cost, [x, loc, scale]))
+        got, want = slopes([-np.inf, 2.1, np.inf], 0.5, 1.1), slopes([2.1], 0.5, 1.1)
+        np.testing.assert_allclose(got[0], [0, want[0][0], 0], err_msg=kind)
+        np.testing.assert_allclose(got[1:], want[1:], err_msg=kind)
+
+
+def test_numbers_that_are_very_large_or_small():
+    for name, kind, *given in (
+        ("beta", "isf", 1 - 1e-10, 0.5, 0.5),
+        ("beta", "ppf", 1e-10, 2, 5), ("beta", "isf", 1e-10, 2, 5), ("beta", "isf", 0.7, 2, 5),
+    ):  # fmt: skip
+        want = getattr(getattr(scipy.stats, name), kind)(*given)
+        np.testing.assert_allclose(getattr(getattr(T.stats, name), kind)(*given).eval(), want, rtol=1e-11)
+    far = -np.log(np.pi) - 2 * np.log(1e300)
+    np.testing.assert_allclose(T.stats.cauchy.logpdf(1e300).eval(), far, rtol=1e-15)
+    np.testing.assert_allclose(T.stats.halfcauchy.logpdf(1e300).eval(), far + np.log(2), rtol=1e-15)
+    np.testing.assert_allclose(T.stats.beta.ppf(1e-300, 2, 5).eval(), np.sqrt(1e-300 / 15), rtol=1e-12)
+    want = np.log(2 / (np.pi * np.sqrt(3))) + 2 * np.log(3) - 4 * np.log(1e200)
+    np.testing.assert_allclose(T.stats.t.logpdf(1e200, 3.0).eval(), want, rtol=1e-12)
+    q = T.dscalar("q")
+    assert np.isfinite(tg.function([q], tg.grad(T.stats.beta.isf(q, 2.0, 5.0), q))(0.7))
+
+
 def test_errors_say_what_there_is():
     assert repr(T.stats.norm) == "T.stats.norm"
     with pytest.raises(AttributeError, match=r"T.stats.t has no ppf, but pdf, logpdf, cdf, "):
