@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import opcode
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -72,7 +73,7 @@ def _note_question(same: bool, depth: int) -> None:
     code, at = frame.f_code.co_code, frame.f_lasti
     if opcode.opname[code[at]] != "COMPARE_OP":
         return
-    _asked[:] = [frame.f_code, at, same]
+    _asked.last = frame.f_code, at, same
     at += 2
     while opcode.opname[code[at]] == "CACHE":
         at += 2
@@ -82,15 +83,15 @@ def _note_question(same: bool, depth: int) -> None:
 
 def warn_of_answer(site: tuple) -> None:
     """Where the user's call gives True or False: says so if that is what `x == y` within it was."""
-    if not _asked or not site or site[0] is not _asked[0] or not hasattr(site[0], "co_positions"):
+    if _asked.last is None or not site or site[0] is not _asked.last[0] or not hasattr(site[0], "co_positions"):
         return
-    code, at, same = _asked
+    code, at, same = _asked.last
     places = list(code.co_positions())
     line, last, column, end = places[site[1] // 2]
     asked, asked_last, asked_column, asked_end = places[at // 2]
     known = None not in (line, last, column, end, asked, asked_last, asked_column, asked_end)
     if known and (line, column) < (asked, asked_column) and (asked_last, asked_end) < (last, end):
-        _asked.clear()
+        _asked.last = None
         warn(_told(same))
 
 
@@ -102,7 +103,13 @@ def _told(same: bool) -> str:
     )
 
 
-_asked: list[Any] = []  # where two variables were compared last, code and instruction, and the answer
+class _Asked(threading.local):
+    """Where this thread compared two variables last, code and instruction, and the answer."""
+
+    last: tuple | None = None
+
+
+_asked = _Asked()
 _COMPUTES = ("BINARY_", "UNARY_INVERT", "UNARY_NEGATIVE")
 
 

@@ -1,5 +1,6 @@
 """Variables and Apply nodes: the bipartite view of FEATURES 1-10."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -278,3 +279,24 @@ def test_what_was_meant():
     with pytest.raises(AttributeError) as told:
         termgraph.optim.adm
     assert told.value.obj is termgraph.optim  # Python says "Did you mean: 'adam'?"
+
+
+@pytest.mark.filterwarnings("ignore:.*same variable")
+def test_threads_that_compare_variables_do_not_meet():
+    """Each thread's question is its own: another one's may end between two instructions of this one."""
+    x, y = T.dvectors("x", "y")
+    wrong = []
+
+    def ask():
+        try:
+            for _ in range(200):
+                T.mean(x == y)
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

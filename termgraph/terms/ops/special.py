@@ -23,6 +23,11 @@ def _called(name: str, arity: int, doc: str, cost: int = 500) -> Op:
     return elementwise(name, arity, meanings.of_scipy(name), special_rule, f"tg_{name}", cost=cost, doc=doc)
 
 
+def _in_vectors(name: str, doc: str, cost: int) -> Op:
+    """A function of one number that C has vector code for."""
+    return elementwise(name, 1, meanings.of_scipy(name), special_rule, f"tg_{name}", cost=cost, vector=True, doc=doc)
+
+
 def _of_pair(place: int) -> Any:
     """One of SciPy's two integrals."""
 
@@ -60,23 +65,11 @@ gammainccinv = _called("gammainccinv", 2, "The x with gammaincc(a, x) = y.", 100
 betaincinv = _called("betaincinv", 3, "The x with betainc(a, b, x) = y.", 2000)
 
 # integrals
-exp1 = elementwise(
-    "exp1", 1, meanings.of_scipy("exp1"), special_rule, "tg_exp1", cost=100, vector=True,
-    doc="The integral of exp(-t) / t from x to infinity; NaN below 0.",
-)  # fmt: skip
-expi = elementwise(
-    "expi", 1, meanings.of_scipy("expi"), special_rule, "tg_expi", cost=100, vector=True,
-    doc="The principal value of the integral of exp(t) / t from -infinity to x.",
-)  # fmt: skip
+exp1 = _in_vectors("exp1", "The integral of exp(-t) / t from x to infinity; NaN below 0.", 100)
+expi = _in_vectors("expi", "The principal value of the integral of exp(t) / t from -infinity to x.", 100)
 expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
-spence = elementwise(
-    "spence", 1, meanings.of_scipy("spence"), special_rule, "tg_spence", cost=60, vector=True,
-    doc="The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.",
-)  # fmt: skip
-dawsn = elementwise(
-    "dawsn", 1, meanings.of_scipy("dawsn"), special_rule, "tg_dawsn", cost=60, vector=True,
-    doc="exp(-x**2) times the integral of exp(t**2) from 0 to x.",
-)  # fmt: skip
+spence = _in_vectors("spence", "The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.", 60)
+dawsn = _in_vectors("dawsn", "exp(-x**2) times the integral of exp(t**2) from 0 to x.", 60)
 owens_t = _called("owens_t", 2, "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.")
 sinint = elementwise(
     "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=200, doc="The integral of sin(t) / t from 0 to x."

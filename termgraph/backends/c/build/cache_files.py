@@ -242,8 +242,8 @@ def bytes_of(path: str) -> int:
     return sum(item.stat().st_size for item in os.scandir(path))
 
 
-def evict(root: str, limit: int, aim: int | None = None) -> int:
-    """If entries take more than `limit` bytes, remove those unused for longest until they take `aim` (the limit)."""
+def evict(root: str, limit: int, aim: int) -> int:
+    """If entries take more than `limit` bytes, remove those unused for longest until they take `aim`."""
     known, most = [], limit
     for path in entry_paths(root):
         try:
@@ -255,7 +255,7 @@ def evict(root: str, limit: int, aim: int | None = None) -> int:
         if total <= most or used > time.time() - _SPARE_NEWER:
             break
         gone += rename_away(root, path)
-        total, most = total - size, limit if aim is None else aim
+        total, most = total - size, aim
     with contextlib.suppress(OSError), open(os.path.join(root, SIZES), "w") as file:  # read-only: only advice
         file.write(f"{total}\n")
     return gone

@@ -178,13 +178,18 @@ LOW = {
 }  # what their first coefficients lack
 
 
+def _place(name: str, at: str, single: bool = False) -> str:
+    """The text of the place of a number in a polynomial's range, between -1 and 1."""
+    low, high, _ = PIECES[name]
+    s, fma = ("f", "tg_own_fma") if single else ("", "tg_own_fma_f64")
+    return f"{fma}({at}, {2 / (high - low)!r}{s}, {-(high + low) / (high - low)!r}{s})"
+
+
 def _of(name: str, at: str, single: bool) -> str:
     """The text of a polynomial but for its last step: its place, and what is multiplied by that for the first one."""
-    low, high, _ = PIECES[name]
-    middle, half = (low + high) / 2, (high - low) / 2
-    t, s, fma = ("float", "f", "tg_own_fma") if single else ("double", "", "tg_own_fma_f64")
-    place = f"const {t} {name}_t = {fma}({at}, {1 / half!r}{s}, {-middle / half!r}{s});"
-    return f"{place}\n    const {t} {name} = {horner(COEFFICIENTS[name][1:], f'{name}_t', single)};"
+    t = "float" if single else "double"
+    rest = horner(COEFFICIENTS[name][1:], f"{name}_t", single)
+    return f"const {t} {name}_t = {_place(name, at, single)};\n    const {t} {name} = {rest};"
 
 
 def _dawsn(single: bool) -> str:
@@ -226,7 +231,7 @@ _SPENCE = """{t} tg_spence_{n}({t} given)
     const _Bool within = (x >= 0.4) & (x <= 2.5);
     {logarithms}
     const double s = within ? 0 - (high + low) : inside, z = s * s, a = fabs(high + low);
-    {bent}
+    const double m = {place};
     const double rest = z * tg_own_fma_f64(s, {of}, -0.25);
     const double near = 0 - high + (rest - low);
     const double below = 1.6449340668482264 - (tg_own_fma_f64(a, s, s + rest) - 3.0406093391386195e-17);
@@ -245,19 +250,10 @@ _LOGARITHMS_SINGLE = """double low;
 
 def _spence(single: bool) -> str:
     name = f"spence{'_single' * single}"
-    low, high, _ = PIECES[name]
-    middle = (low + high) / 2
-    bent = f"const double m = tg_own_fma_f64(z, {1 / middle!r}, -1);"
     return _SPENCE.format(
-        t="float" if single else "double", n="f32" if single else "f64", bent=bent,
+        t="float" if single else "double", n="f32" if single else "f64", place=_place(name, "z"),
         of=horner(COEFFICIENTS[name], "m"), logarithms=_LOGARITHMS_SINGLE if single else _LOGARITHMS,
     )  # fmt: skip
-
-
-def _place(name: str, at: str) -> str:
-    """The text of the place of a number in a polynomial's range, between -1 and 1."""
-    low, high, _ = PIECES[name]
-    return f"tg_own_fma_f64({at}, {2 / (high - low)!r}, {-(high + low) / (high - low)!r})"
 
 
 # Near 0 a sum with a logarithm; farther out e^x times a polynomial, over |x| by a corrected division, and where e^x
