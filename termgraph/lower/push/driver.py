@@ -186,5 +186,7 @@ def _evenly_spaced(x: np.ndarray) -> tuple[int, list[int]] | None:
     steps = [int(np.moveaxis(x, d, 0)[int(n > 1)].flat[0]) - start for d, n in enumerate(x.shape)]
     if abs(start) + sum(abs(k) * n for k, n in zip(steps, x.shape)) >= 2**63:
         return None  # least and largest numbers that stand for something else: no such sums are numbers of 64 bits
+    if int(x.flat[-1]) != start + sum(k * (n - 1) for k, n in zip(steps, x.shape)):
+        return None  # as of most arrays: no other element is looked at
     counts = np.ogrid[tuple([slice(n) for n in x.shape])]
     return (start, steps) if (x == start + sum(k * n for k, n in zip(steps, counts))).all() else None
