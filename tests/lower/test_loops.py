@@ -287,6 +287,8 @@ def test_a_fixed_index_beside_an_array_of_indices(rng):
 def test_a_statement_inside_its_loop_is_the_same_but_for_the_loop():
     i, j = Var(0, poly(3)), Var(1, poly(4))
     b = Buf("b", "float64", (poly(3), poly(4)), "temp")
-    x = Store(b, b.offset([poly(i), poly(j)]), Const(1.0), [i, j], "add", 2, frozenset((i,)), frozenset((j,)), True)
+    x = Store(
+        b, b.offset([poly(i), poly(j)]), Const(1.0), [i, j], "add", 2, frozenset((i,)), frozenset((j,)), True, True
+    )
     assert not any(getattr(x, f.name) == f.default for f in fields(x) if f.default is not MISSING)  # all are told
     assert vars(x.inside()) == vars(x) | {"vars": [j]}

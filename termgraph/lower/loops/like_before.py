@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from termgraph._records import NamedTuple
+from termgraph._records import NamedTuple, replace
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Kernel, Let, Loop, Node, Reduce, Sweep, Write
 from termgraph.lower.push.kernel import FOLD, IVAL, LOAD, Buf, Scalars, kids
 from termgraph.lower.storage.policy import Store
@@ -85,7 +85,7 @@ class LikeBefore:
         if found is None:
             return None
         kernel, first = found
-        made = Kernel(_Copy(first, like).nodes([kernel.node])[0], kernel.parallel)
+        made = replace(kernel, node=_Copy(first, like).nodes([kernel.node])[0])
         return note_alike(made, Alike(kernel, like.bufs))
 
 
@@ -106,7 +106,7 @@ class _Reader:
         if x.offset.values:
             raise _Unlike
         value, buf = self.value(x.value), self.buf(x.buf)
-        self.key.append((value, buf, x.offset, tuple(x.vars), x.mode, x.rank, x.ordered, x.apart))
+        self.key.append((value, buf, x.offset, tuple(x.vars), x.mode, x.rank, x.ordered, x.apart, x.meets))
 
     def fold(self, f: AnyTerm) -> None:
         """A fold that has this loop."""

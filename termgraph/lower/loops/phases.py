@@ -1,5 +1,6 @@
-"""When the statements of one depth run:
-in phases, as early as they can, or with later ones that read the same arrays.
+"""When the statements of one depth run: in phases, as early as they can, or with later ones that read the same arrays.
+
+Whether the iterations of one statement need an order.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from termgraph.lower.lengths.index import Var, poly
 from termgraph.lower.loops.tree import Call, Compound
 from termgraph.lower.push.kernel import LOAD, Buf, scalars
 from termgraph.lower.storage.policy import Store
@@ -109,3 +111,26 @@ def _is_plain(x: object) -> bool:
 def _read(x: Store) -> set[Buf]:
     """The arrays of which a store reads more than one element."""
     return {t.op.params["buf"] for t in scalars([x.value]) if t.op.family is LOAD and t.op.params["offset"].fv}
+
+
+# ---------------------------------------------------------------------- iterations of one statement
+def runs_in_order(x: object, var: Var | None) -> bool:
+    """Whether a step along the variable needs the one before."""
+    return isinstance(x, Store) and var in x.ordered and not _is_injective(x, var)
+
+
+def _is_injective(x: Store, var: Var) -> bool:
+    """Whether different iterations surely write to different places (an inner loop along a scattered row)."""
+    step = x.offset.coefficient(var)
+    own = bool(step.terms) and not step.fv and x.offset.without([var]) + step * poly(var) is x.offset
+    own = own and (not x.meets or var in x.apart)
+    return own and not _reads_itself(x) and not any(var in a.fv for a in x.offset.atoms() if a is not var)
+
+
+def _reads_itself(x: Store) -> bool:
+    return any(t.op.family is LOAD and t.op.params["buf"] is x.buf for t in scalars([x.value]))
+
+
+def collides(x: object, var: Var | None) -> bool:
+    """Whether iterations of the outermost loop could write to the same place."""
+    return isinstance(x, Store) and x.meets and (var not in x.apart or _reads_itself(x))

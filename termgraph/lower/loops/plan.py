@@ -10,10 +10,17 @@ from dataclasses import field
 from typing import Any
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import Poly, Var, largest, poly, repeats
+from termgraph.lower.lengths.index import Poly, Var, largest, poly
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
-from termgraph.lower.loops.phases import join_later_readers, phases, wait_for_readers, writers_of
+from termgraph.lower.loops.phases import (
+    collides,
+    join_later_readers,
+    phases,
+    runs_in_order,
+    wait_for_readers,
+    writers_of,
+)
 from termgraph.lower.loops.scopes import Scope
 from termgraph.lower.loops.sums_in_rows import sums_in_rows
 from termgraph.lower.loops.tree import (
@@ -230,7 +237,7 @@ class Planner:
         for x in statements:
             var = x.vars[0] if isinstance(x, Store) and x.vars else None
             # what runs in order has a loop of its own: folds beside it take many steps at once
-            key = (phase[x], var.key if var is not None else "~", _runs_in_order(x, var) and var not in x.apart)
+            key = (phase[x], var.key if var is not None else "~", runs_in_order(x, var) and var not in x.apart)
             out.setdefault((*key, 0), Group(var)).stores.append(x)
         return [out[k] for k in sorted(out)]
 
@@ -348,8 +355,9 @@ class Planner:
         node = before.copied(like) if before is not None and like is not None else None
         if node is None:
             outside = len(scope.nodes), self.count
-            parallel = not self.is_serial(group) and not any(_collides(x) for x in group.stores)
-            node = Kernel(self.loop(group, scope, {}, number), parallel)
+            parallel = not self.is_serial(group) and not any(collides(x, group.var) for x in group.stores)
+            meets = any(isinstance(x, Store) and x.meets for x in group.stores)
+            node = Kernel(self.loop(group, scope, {}, number), parallel, meets=meets)
             if before is not None and like is not None and outside == (len(scope.nodes), self.count):
                 before.keep(like, node)
         return node
@@ -402,7 +410,7 @@ class Planner:
 
     def is_serial(self, group: Group) -> bool:
         """Whether iterations must run one after the other."""
-        return any(_runs_in_order(x, group.var) for x in group.stores)
+        return any(runs_in_order(x, group.var) for x in group.stores)
 
     # ------------------------------------------------------------------ columns
     def columns(self, var: Var, scope: Scope, inner: Scope, statements: list[Any]) -> Columns | None:
@@ -475,22 +483,3 @@ def _computed(x: Any) -> list[Any]:
 def _never_runs(x: object) -> bool:
     """Whether a loop of a store has no iterations: even what does not depend on its variable must not be read."""
     return isinstance(x, Store) and any(v.extent.const == 0 for v in x.vars)
-
-
-def _runs_in_order(x: object, var: Var | None) -> bool:
-    """Whether a step along the variable needs the one before."""
-    return isinstance(x, Store) and var in x.ordered and not _is_injective(x, var)
-
-
-def _is_injective(x: Store, var: Var) -> bool:
-    """Whether different iterations surely write to different places (an inner loop along a scattered row)."""
-    step = x.offset.coefficient(var)
-    own = bool(step.terms) and not step.fv and x.offset.without([var]) + step * poly(var) is x.offset
-    reads_itself = any(t.op.family is LOAD and t.op.params["buf"] is x.buf for t in scalars([x.value]))
-    return own and not reads_itself and not any(var in a.fv for a in x.offset.atoms() if a is not var)
-
-
-def _collides(x: Store) -> bool:
-    """Whether threads could write to the same place."""
-    found = isinstance(x, Store) and bool(x.ordered)
-    return found and (bool(index_values(x.offset)) or repeats(x.offset, x.ordered))

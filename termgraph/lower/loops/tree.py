@@ -139,6 +139,12 @@ class Kernel(Node):
     parallel: bool = True
     final: bool = False  # writes in place: must not be interrupted
     piecewise: bool = False  # run by a routine, over one piece of its range at a time
+    meets: bool = False  # iterations of its inner loops may write to one place
+
+    @property
+    def at_once(self) -> bool:
+        """Whether iterations of all its loops may run at one time."""
+        return self.parallel and not self.meets
 
     def children(self) -> Sequence[list[Node]]:
         return [[self.node]]
@@ -357,7 +363,7 @@ def _headline(n: Node) -> str:
     if isinstance(n, Row):
         return f"row {n.buf} of {n.length!r}"
     if isinstance(n, Kernel):
-        return "kernel" + (" parallel" if n.parallel else "")
+        return "kernel" + (" parallel" if n.parallel else "") + (" of rows" if n.parallel and n.meets else "")
     if isinstance(n, Tiles):
         return f"tiles {n.var!r} < {n.var.extent!r}: {len(n.parts)} parts, {len(n.slots)} slots"
     if isinstance(n, Call):

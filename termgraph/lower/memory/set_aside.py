@@ -71,7 +71,7 @@ def _elsewhere(n: Node, temps: Mapping[Buf, Buf]) -> Node:
     if isinstance(n, (Write, Call)):
         return replace(n, buf=temps.get(n.buf, n.buf))
     if isinstance(n, Kernel):
-        return Kernel(_elsewhere(n.node, temps), n.parallel)
+        return replace(n, node=_elsewhere(n.node, temps))
     if isinstance(n, Tiles):
         return replace(n, parts=[[_elsewhere(x, temps) for x in part] for part in n.parts])
     return (

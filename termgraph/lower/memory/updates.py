@@ -218,7 +218,7 @@ def _without(n: Node, gone: Collection[Buf]) -> Node | None:
     """A statement in plain loops without what it writes to some buffers; None if nothing is left."""
     if isinstance(n, Kernel):
         inner = _without(n.node, gone)
-        return None if inner is None else Kernel(inner, n.parallel, n.final)
+        return None if inner is None else replace(n, node=inner)
     if isinstance(n, Write):
         return None if n.buf in gone else n
     if not isinstance(n, Loop):

@@ -92,7 +92,7 @@ def _follower(order: Sequence[Node], k: int, uses: Uses) -> tuple[int, Kernel] |
 def _by_images(kernel: Kernel, conv: Routine) -> bool:
     """Whether a loop is element-wise, and each image of the result is read by iterations of its own."""
     loop = kernel.node
-    if not isinstance(loop, Loop) or not kernel.parallel or loop.serial:
+    if not isinstance(loop, Loop) or not kernel.at_once or loop.serial:
         return False
     if not all(isinstance(n, (Loop, Let, Write, Branch)) for n in walk([loop])) or not _only_sets(loop):
         return False

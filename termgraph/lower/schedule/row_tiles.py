@@ -33,8 +33,8 @@ def _tiled(kernel: Kernel) -> Kernel:
         inside = _with_loops_divided(loop.body, count())
         if _same(inside, loop.body):
             return kernel
-        return Kernel(replace(loop, body=inside), kernel.parallel, kernel.final)
-    return Kernel(RowTiles(loop.var, WIDTH, [halves.first, halves.second], halves.slots), kernel.parallel, kernel.final)
+        return replace(kernel, node=replace(loop, body=inside))
+    return replace(kernel, node=RowTiles(loop.var, WIDTH, [halves.first, halves.second], halves.slots))
 
 
 def _with_loops_divided(body: Sequence[Node], number: Iterator[int]) -> list[Node]:

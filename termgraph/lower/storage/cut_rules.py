@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nest, nonneg, poly, repeats, shifted
+from termgraph.lower.lengths.meeting import moves_with, never_meet
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
@@ -222,12 +223,19 @@ def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: boo
     index, vars = nest(how.shape())
     place = s.push.drive(source_index(s.push, t, how, index))
     offset = buf.offset(place)
-    ordered = frozenset(vars) if values(offset) or repeats(offset, vars) else frozenset()
+    of_data = bool(values(offset) or repeats(offset, vars))
+    meets = of_data or not never_meet([p for p, part in zip(place, how.parts) if part.cut is None], _shared(how, index))
+    ordered = frozenset(vars) if of_data or (meets and not add) else frozenset()
     if ordered and s.whole_vectors:
         _store_functions(s, y)
     value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
-    apart = frozenset(v for v in ordered if any(_moves_with(p, v, vars) for p in place))
-    s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart))
+    apart = frozenset(v for v in vars if any(_moves_with(p, v, vars) for p in place)) if meets else frozenset()
+    s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart, meets))
+
+
+def _shared(how: Indexing, index: Index) -> frozenset[Var]:
+    """The counts that arrays of indices have in common: along a slice no two elements are one."""
+    return frozenset(v for p in index[how.before : how.before + len(how.common)] for v in p.fv)
 
 
 def _store_functions(s: Storage, y: AnyTerm) -> None:
@@ -245,7 +253,7 @@ def _store_functions(s: Storage, y: AnyTerm) -> None:
 
 def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
     """Whether an index is the count of one loop, or that and what no loop changes: another place in each iteration."""
-    if (p - poly(v)).fv.isdisjoint(vars):
+    if moves_with(p, v, vars):
         return True
     atom = next(iter(p.atoms()), None) if len(p.terms) == 1 else None  # a number has none
     t = getattr(atom, "term", None)  # the index may be an array's value that is the count itself, as in x[arange(n), y]

@@ -1,7 +1,6 @@
 """What gets storage. One criterion, read off scalar terms: a value is stored if it would be computed again and again.
 
-That is so if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
-needed at two different indices (*images*).
+That is so if a level outside its deepest variable is missing in it (a *hole*), or it is needed at two indices (*images*).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
-from termgraph._records import record
+from termgraph._records import record, replace
 from termgraph.lower.lengths.index import (
     EMPTY,
     ZERO,
@@ -62,7 +61,8 @@ class Store:
     mode: str = "set"
     rank: int = 0
     ordered: frozenset[Var] = EMPTY  # variables whose iterations must run in order
-    apart: frozenset[Var] = EMPTY  # those of them whose iterations never meet at one place: a row each
+    apart: frozenset[Var] = EMPTY  # variables whose iterations never meet at one place: a row each
+    meets: bool = False  # iterations may write to one place
     kept: bool = False  # it is read much later, by statements that do not compute it again
 
     @property
@@ -72,7 +72,7 @@ class Store:
 
     def moved(self, vars: list[Var], offset: Poly, value: Any) -> Store:
         """The statement with other loops."""
-        return Store(self.buf, offset, value, vars, self.mode, self.rank, self.ordered, self.apart, self.kept)
+        return replace(self, vars=vars, offset=offset, value=value)
 
     def inside(self) -> Store:
         """The statement in its outermost loop."""

@@ -26,7 +26,7 @@ def distributed(n: Kernel, nest: list[Any], aliased: Collection[Buf]) -> list[Ke
     """
     body = nest[-1].body if nest and isinstance(nest[-1], Loop) else []
     groups = _groups(body)
-    if not n.parallel or len(groups) < 2 or any(isinstance(m, Row) for m in body):
+    if not n.at_once or len(groups) < 2 or any(isinstance(m, Row) for m in body):
         return [n]
     scalars = [m for m in body if isinstance(m, SCALARS)]
     written = set(writes(n))

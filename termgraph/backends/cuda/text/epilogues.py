@@ -81,7 +81,7 @@ def _epilogue(kernel: Node, call: Call) -> tuple[Epilogue, Write] | None:
 
 def _nest(kernel: Node) -> tuple[list[Var], list[Let], Write] | None:
     """The loops around a single store, with the values that it needs."""
-    if not isinstance(kernel, Kernel) or kernel.final or not kernel.parallel:
+    if not isinstance(kernel, Kernel) or kernel.final or not kernel.at_once:
         return None
     vars_: list[Var] = []
     lets: list[Let] = []

@@ -145,7 +145,7 @@ class KernelWriter(RowPartWriter):
         elif isinstance(loop, Tiles):
             body = [m for part in loop.parts for m in part]
             self.flat([], loop.var, body, loop.slots)
-        elif not n.parallel and not adds_only(n):
+        elif not n.at_once and not adds_only(n):
             nests = scatters_of(n)
             if nests is None:
                 self.serial(loop)
@@ -158,7 +158,7 @@ class KernelWriter(RowPartWriter):
                 for part in apart:
                     self.kernel(part)
                 return
-            self.atomic = not n.parallel
+            self.atomic = not n.at_once
             if isinstance(innermost, Columns) and (nest or self.atomic):
                 self.columns(nest, innermost)
             elif isinstance(innermost, Columns):
