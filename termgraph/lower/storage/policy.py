@@ -1,6 +1,6 @@
 """What gets storage. One criterion, read off scalar terms: a value is stored if it would be computed again and again.
 
-That is so if a level outside its deepest variable is missing in it (a *hole*), or it is needed at two indices (*images*).
+That is so if a level outside its deepest variable is missing in it (a *hole*), or it is needed twice (*images*).
 """
 
 from __future__ import annotations
