@@ -11,12 +11,14 @@ import functools
 import os
 import threading
 from collections.abc import Callable
+from ctypes.util import find_library
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from emucuda.build import blas_libraries, build, driver_library
+from emucuda.build import blas_libraries, build, dnn_library, driver_library
 from termgraph.backends.cuda.build.compile import nvrtc_image
 from termgraph.backends.cuda.driver.base import CudaError, DeviceLost, OutOfDeviceMemory
 from termgraph.backends.cuda.run import device as devices
@@ -171,7 +173,9 @@ def packaged_device(name: str, number: int = 0) -> Device:
 
     Only for a process of its own: the library must be loaded before the package looks for it.
     """
-    for library in (driver_library(), *blas_libraries()):
+    installed = find_library("cudnn") or (find_spec("nvidia") is not None and find_spec("nvidia.cudnn") is not None)
+    # A real cuDNN knows nothing of emulated devices: where there is one, the emulated one is found before it.
+    for library in (driver_library(), *blas_libraries(), *([dnn_library()] if installed else [])):
         ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     driver = devices._open(name, number)
     return Device(driver, lambda *args: Path(compile_emulated(*args).decode()).read_bytes(), number)
