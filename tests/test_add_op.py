@@ -21,3 +21,11 @@ def test_an_op_stands_in_four_files_which_the_page_names():
     listed = re.findall(r"^[\w/]+\.pyi?$", page, re.MULTILINE)
     assert naming(OP) - FORMULAS == set(listed)
     assert len(listed) == 4
+
+
+def test_what_the_page_quotes_stands_in_the_files():
+    page = (ROOT / "docs" / "dev" / "add-op.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^```python\n((?!>>>).*?)^```", page, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^[\w/]+\.py$", page, re.MULTILINE)
+    code = "".join((ROOT / name).read_text(encoding="utf-8") for name in listed)
+    assert len(quoted) == 3 and all(text in code for text in quoted)
