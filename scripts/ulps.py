@@ -1,10 +1,10 @@
 """How far elementary and special functions are off, in units of the last place: compiled, and NumPy's and SciPy's.
 
-python scripts/ulps.py                  all functions of one operand, float64 and float32
+python scripts/ulps.py                  all functions, float64 and float32
 python scripts/ulps.py --only exp,i0    some of them
 python scripts/ulps.py --points 2000    more points (a function of mpmath takes up to a millisecond a point)
 
-Points are drawn from the range beside each name, half of them evenly and half by their exponents. Results that are not
+Points are drawn from the ranges beside each name, half of them evenly and half by their exponents. Results that are not
 finite or below the normal numbers are left out.
 """
 
@@ -39,6 +39,26 @@ FUNCTIONS = {
     "spence": (lambda x: mp.polylog(2, 1 - x).real, 0, 100),
     "expi": (mp.ei, -100, 100), "exp1": (mp.e1, 0, 80),
 }  # fmt: skip
+
+# The same for two operands: the exact value, the range of each.
+OF_TWO = {
+    "owens_t": (lambda h, a: owens_t(h, a), (-12, 12), (-5, 5)),
+    "beta": (lambda a, b: mp.gammaprod([a, b], [a + b]), (-60, 400), (-60, 60)),
+    "poch": (lambda z, m: mp.gammaprod([z + m], [z]), (-60, 300), (-60, 60)),
+}
+
+
+def owens_t(h: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    """By the integral, and beyond a = 1 by that of h a and 1 / a; the nodes end where nothing is left."""
+    if a < 0:
+        return -owens_t(h, -a)
+    h, (of_h, of_ha) = abs(h), [mp.erfc(abs(v) / mp.sqrt(2)) / 2 for v in (h, h * a)]
+    if a > 1:
+        return of_h / 2 + of_ha * (mp.mpf(1) / 2 - of_h) - owens_t(h * a, 1 / a)
+    end = min(a, 14 / h) if h else a
+    nodes = [end * k / 6 for k in range(7)]
+    integral = mp.quad(lambda x: mp.exp(-((h * x) ** 2) / 2) / (1 + x * x), nodes)
+    return mp.exp(-h * h / 2) * integral / (2 * mp.pi)
 
 
 def erfcinv(q: mpmath.mpf) -> mpmath.mpf:
@@ -76,11 +96,14 @@ def off(got: np.ndarray, exact: list) -> tuple[float, float]:
 
 def row(name: str, count: int, dtype: str) -> str:
     """A line of the table."""
-    meaning, low, high = FUNCTIONS[name]
-    x = points(low, high, count, dtype)
-    exact = [meaning(mp.mpf(float(v))) for v in x]
-    v = T.tensor("x", dtype=dtype, shape=(None,))
-    sides = [tg.function([v], getattr(T, name)(v), mode=tg.Mode(linker=linker))(x) for linker in ("c", "py")]
+    meaning, *ranges = OF_TWO[name] if name in OF_TWO else (FUNCTIONS[name][0], FUNCTIONS[name][1:])
+    drawn = [points(*limits, count, dtype) for limits in ranges]
+    rng = np.random.default_rng(1)
+    given = [x[: min(map(len, drawn))] for x in [drawn[0], *[rng.permutation(x) for x in drawn[1:]]]]
+    exact = [meaning(*[mp.mpf(float(v)) for v in values]) for values in zip(*given)]
+    operands = [T.tensor(letter, dtype=dtype, shape=(None,)) for letter in "xy"[: len(given)]]
+    y = getattr(T, name)(*operands)
+    sides = [tg.function(operands, y, mode=tg.Mode(linker=linker))(*given) for linker in ("c", "py")]
     cells = [f"{largest:10.2f} {mean:6.2f}" for largest, mean in (off(side, exact) for side in sides)]
     return f"{name:9} {dtype:8}" + "   ".join(cells)
 
@@ -88,7 +111,7 @@ def row(name: str, count: int, dtype: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=400)
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(FUNCTIONS))
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[*FUNCTIONS, *OF_TWO])
     asked = parser.parse_args()
     print(f"{'':17} {'compiled: largest, mean':>20}   {'NumPy, SciPy':>17}")
     for dtype in ("float64", "float32"):

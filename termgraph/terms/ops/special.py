@@ -23,9 +23,10 @@ def _called(name: str, arity: int, doc: str, cost: int = 500) -> Op:
     return elementwise(name, arity, meanings.of_scipy(name), special_rule, f"tg_{name}", cost=cost, doc=doc)
 
 
-def _in_vectors(name: str, doc: str, cost: int) -> Op:
-    """A function of one number that C has vector code for."""
-    return elementwise(name, 1, meanings.of_scipy(name), special_rule, f"tg_{name}", cost=cost, vector=True, doc=doc)
+def _in_vectors(name: str, doc: str, cost: int, arity: int = 1) -> Op:
+    """A function that C has vector code for."""
+    meaning = meanings.of_scipy(name)
+    return elementwise(name, arity, meaning, special_rule, f"tg_{name}", cost=cost, vector=True, doc=doc)
 
 
 def _of_pair(place: int) -> Any:
@@ -53,8 +54,8 @@ kv = _called("kv", 2, "The modified Bessel function of the second kind, given it
 kve = _called("kve", 2, "kv(v, x) * exp(x) without underflow.")
 
 # gamma, beta and their kin
-beta = _called("beta", 2, "gamma(a) * gamma(b) / gamma(a + b).", 200)
-poch = _called("poch", 2, "gamma(z + m) / gamma(z): z * (z + 1) * ... * (z + m - 1) for whole m.", 200)
+beta = _in_vectors("beta", "gamma(a) * gamma(b) / gamma(a + b).", 150, arity=2)
+poch = _in_vectors("poch", "gamma(z + m) / gamma(z): z * (z + 1) * ... * (z + m - 1) for whole m.", 150, arity=2)
 binom = _called("binom", 2, "How many ways there are to choose k of n, for any real numbers.", 200)
 zeta = _called("zeta", 2, "The zeta function of Hurwitz, the sum of (q + k)**-x from k = 0 on, for x > 1.")
 betainc = _called(
@@ -70,7 +71,9 @@ expi = _in_vectors("expi", "The principal value of the integral of exp(t) / t fr
 expn = _called("expn", 2, "The integral of exp(-x * t) / t**n from 1 to infinity, for whole n.", 300)
 spence = _in_vectors("spence", "The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.", 60)
 dawsn = _in_vectors("dawsn", "exp(-x**2) times the integral of exp(t**2) from 0 to x.", 60)
-owens_t = _called("owens_t", 2, "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.")
+owens_t = _in_vectors(
+    "owens_t", "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.", 200, arity=2
+)
 sinint = elementwise(
     "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=200, doc="The integral of sin(t) / t from 0 to x."
 )

@@ -295,31 +295,38 @@ tg_whole(float, tg_erfcinv_f32)"""
 
 
 # The quotient is corrected by what it and its parts lack. Below 0 it is 2 exp(x^2) - erfcx(-x), x^2 being a sum of two.
-_ERFCX = f"""double tg_erfcx_f64(double x)
+_ERFCX_RIGHT = f"""double tg_erfcx_right_f64(double a) /* a >= 0 */
 {{
-    const double a = fabs(x), t = (a - 3.75) / (a + 3.75), c0 = {COEFFICIENTS["scaled"][0]!r};
+    const double t = (a - 3.75) / (a + 3.75), c0 = {COEFFICIENTS["scaled"][0]!r};
     const double rest = {horner(COEFFICIENTS["scaled"][1:], "t")};
     const double p = tg_own_fma_f64(t, rest, c0), p_low = tg_own_fma_f64(t, rest, c0 - p) + {SCALED_LOW!r};
     const double d = 1 + 2 * a, d_low = a < 0.5 ? 1 - d + 2 * a : 2 * a - d + 1, inverse = 1 / d, q = p * inverse;
-    const double right = tg_own_fma_f64(tg_own_fma_f64(-q, d, p) + (p_low - q * d_low), inverse, q);
-    const double below = x < 0 ? x : 0, s = below * below, e = exp(s);
+    return tg_own_fma_f64(tg_own_fma_f64(-q, d, p) + (p_low - q * d_low), inverse, q);
+}}"""
+_ERFCX = """double tg_erfcx_f64(double x)
+{
+    const double right = tg_erfcx_right_f64(fabs(x)), below = x < 0 ? x : 0, s = below * below, e = exp(s);
     const double left = 2 * tg_own_fma_f64(e, tg_own_fma_f64(below, below, -s), e) - right;
     const double far = x > 1e150 ? 0.56418958354775628695 / x : right;
     return x < -26.7 ? __builtin_inf() : x < 0 ? left : far;
-}}"""
+}"""
 # One division for both quotients; the square is exact in double.
-_ERFCX_SINGLE = f"""$INLINE float tg_erfcx_f32_first(float x, double *more)
+_ERFCX_RIGHT_SINGLE = f"""double tg_erfcx_right_f32(double a) /* to 33 bits; a >= 0 */
 {{
-    const double a = fabs((double)x), d = 1 + 2 * a, u = a + 3.75, inverse = 1 / (d * u);
+    const double d = 1 + 2 * a, u = a + 3.75, inverse = 1 / (d * u);
     {_of("scaled_single", "(a - 3.75) * d * inverse")}
-    const double right = scaled_single * u * inverse;
+    return scaled_single * u * inverse;
+}}"""
+_ERFCX_SINGLE = """$INLINE float tg_erfcx_f32_first(float x, double *more)
+{
+    const double right = tg_erfcx_right_f32(fabs((double)x));
     *more = x < 0 ? right : -1;
     return x == __builtin_inff() ? 0 : (float)right;
-}}
+}
 $INLINE float tg_erfcx_f32_more(float x, double right)
-{{
+{
     return x < -9.5f ? __builtin_inff() : (float)(2 * exp((double)x * x) - right);
-}}
+}
 tg_whole(float, tg_erfcx_f32)"""
 
 
@@ -337,6 +344,8 @@ def functions(inline: str) -> dict[str, str]:
         "erfinv_log_f64": _LOG_SINGLE,
         "erfcinv_f64_more": _ERFCINV_MORE,
         "erfcx_f64": _ERFCX,
+        "erfcx_right_f64": _ERFCX_RIGHT,
+        "erfcx_right_f32": _ERFCX_RIGHT_SINGLE,
     }
     out = {f"tg_{name}": text.replace("$INLINE ", inline) for name, text in whole.items()}
     return out | {f"tg_{name}": inline + text for name, text in parts.items()}

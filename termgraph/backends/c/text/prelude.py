@@ -344,6 +344,8 @@ LATER = {
      "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),
     ("tg_i0", "tg_i1", "tg_j0_", "tg_j1_", "tg_own_fma_f64"): lazy("termgraph.backends.c.text.bessel"),
     ("tg_dawsn_", "tg_spence_", "tg_expi_", "tg_exp1_"): lazy("termgraph.backends.c.text.integrals"),
+    ("tg_beta_f", "tg_poch_", "tg_ratio_"): lazy("termgraph.backends.c.text.gamma_ratios"),
+    ("tg_owens_t_",): lazy("termgraph.backends.c.text.owens_t"),
     ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_"): lazy("termgraph.backends.c.text.erfinv"),
     ("tg_gamma", "tg_log_parts_", "tg_digamma_", "tg_trigamma_", "tg_polygamma_"):
         lazy("termgraph.backends.c.text.gammas"),
