@@ -117,8 +117,10 @@ def oaconvolve(in1: TensorLike, in2: TensorLike, mode: str = "full", axes: AxisL
     if axis is None:
         return _by_transform(x, w, mode, chosen)
     n, k = length(x, axis), length(w, axis)
-    x, w, n, k, swapped = (w, x, k, n, True) if k > n else (x, w, n, k, False)
-    step = _fast(8 * k) - k + 1
+    known = isinstance(n, int) and isinstance(k, int)
+    x, w, n, k, swapped = (w, x, k, n, True) if known and k > n else (x, w, n, k, False)
+    # Of unknown lengths the second array may be the longer one: then all is one part.
+    step = _fast(8 * k if known else ew.maximum(2 * k, ew.minimum(8 * k, n + k - 1))) - k + 1
     count = -(-n // step)
     widths = [(0, count * step - n if d == axis else 0) for d in range(x.ndim)]
     shape = lengths(x)
@@ -138,8 +140,10 @@ def oaconvolve(in1: TensorLike, in2: TensorLike, mode: str = "full", axes: AxisL
 
 
 def _parted(x: TensorVariable, w: TensorVariable, axes: tuple[int, ...]) -> int | None:
-    """The axis along which one array is much the longer; None where there is none of known lengths."""
+    """The axis along which one array is, or may be, much the longer; None where there is none, or several may be."""
     best, longest = None, 0
+    if len(axes) == 1 and None in (x.type.shape[axes[0]], w.type.shape[axes[0]]):
+        return axes[0]
     for d in axes:
         n, k = x.type.shape[d], w.type.shape[d]
         if n is not None and k is not None and min(n, k) > 1 and max(n, k) > max(longest, 16 * min(n, k)):

@@ -197,3 +197,24 @@ def test_what_filters_hold_is_as_long_as_they_need():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=text):
             call()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int32"])
+def test_vectors_of_unknown_lengths_are_convolved_part_by_part(dtype):
+    """Whichever is the longer one, in one part or several."""
+    rng = np.random.default_rng(0)
+    x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)
+    f = tg.function([x, y], [T.signal.oaconvolve(x, y, mode) for mode in ("full", "same", "valid")])
+    for n, k in ((1000, 7), (7, 1000), (1, 1), (5, 1), (1, 5), (100, 100), (3000, 33), (64, 8), (65, 9)):
+        a, b = (rng.normal(0, 3, size).astype(dtype) for size in (n, k))
+        for mode, got in zip(("full", "same", "valid"), f(a, b), strict=True):
+            wanted = np.convolve(a.astype("complex128"), b.astype("complex128"))
+            start, count = {"full": (0, n + k - 1), "same": ((k - 1) // 2, n)}.get(
+                mode, (min(n, k) - 1, abs(n - k) + 1)
+            )
+            wanted = wanted[start : start + count]
+            np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-3 if dtype == "float32" else 1e-10)
+    x = T.dvector("x")
+    slope = tg.function([x, w := T.dvector("w")], tg.grad((T.signal.oaconvolve(x, w) ** 2).sum(), w))
+    a, b = rng.normal(size=300), rng.normal(size=5)
+    np.testing.assert_allclose(slope(a, b), 2 * np.correlate(np.convolve(a, b), a, "valid"), rtol=1e-9)
