@@ -109,3 +109,11 @@ def test_whole_numbers_make_whole_rising_factorials():
     wanted = scipy.special.poch(x, y)
     few = np.abs(wanted) < 2.0**48
     np.testing.assert_array_equal(got[few], wanted[few])
+
+
+def test_steps_down_from_next_to_zero():
+    """1 / ((z - 1) ... (z - 28)): gamma(z) alone is beyond all numbers, and z - 28 is -28."""
+    z, m = T.dvectors("z", "m")
+    x, y = pairs([0, 5e-324, 1e-300, -1e-70, 1e-61, -1e-20], [-1, -2, -20, -28, -29, -100, -170])
+    got = tg.function([z, m], T.poch(z, m), mode=C)(x, y)
+    np.testing.assert_allclose(got, scipy.special.poch(x, y), rtol=1e-13)

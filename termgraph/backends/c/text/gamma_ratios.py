@@ -134,8 +134,10 @@ _BETA = """double tg_beta_f64(double a, double b)
 # gamma(z + m) / gamma(z), by (gamma(p) / gamma(q))^(+-1) or, where 0 lies between, (gamma(p) gamma(q))^(+-1) of
 # p >= q > 0. With P and Q what is at least 6 and D = P - Q the exponent is (Q - 1/2) log(P / Q) + D (log(P) - 1) or
 # (Q - 1/2) log(P Q) + D (log(P) - 1) - 2 Q. Whole numbers are exact as far as these digits reach.
-_POCH = """double tg_poch_f64(double z, double m)
+_POCH = """double tg_poch_f64(double given, double m)
 {
+    const _Bool down = (m < 0) & (m == rint(m)) & (fabs(given) < 0x1p-200); /* as from 0: 1 / ((z-1) ... (z+m)) */
+    const double z = down ? 0 : given;
     double x_low, u_low, v_low, log_low, p_log_low, D_low, P_low, low, lost;
     const double x = tg_ratio_sum(z, m, &x_low);
     const double from_x = tg_ratio_sum(1, -x, &u_low), from_z = tg_ratio_sum(1, -z, &v_low);
