@@ -284,14 +284,15 @@ def _of_last_row(g: Any, value: AnyTerm) -> Any:
     """What a cotangent of stacked values is for the last `value`, if it is nothing for all others; else None."""
     if g.op.family not in _WRITES or not is_zero(g.args[0]):
         return None
-    first, *rest = g.op.params["index"]
-    if first.__class__ is not int or first not in (-1, (g.type.shape[0] or 0) - 1):
+    index = g.op.params["index"]  # () where all rows are written: `ys[...]`
+    if not index or index[0].__class__ is not int or index[0] not in (-1, (g.type.shape[0] or 0) - 1):
         return None
+    rest = index[1:]
     if not rest and g.args[1].type.broadcastable != value.type.broadcastable:
         return None
     if not rest:
         return g.args[1]
-    return mk(g.op.family.bind(index=tuple(rest)), (filled_like(value, 0), *g.args[1:]))
+    return mk(g.op.family.bind(index=rest), (filled_like(value, 0), *g.args[1:]))
 
 
 def _seed(seeds: dict[Any, list], y: AnyTerm, g: AnyTerm) -> None:

@@ -48,7 +48,7 @@ def last_step(roots: Sequence[Any]) -> tuple[list[Any], int]:
 
 def _stacked(t: AnyTerm) -> Any:
     """The stacked result of a loop that a term indexes first, or None."""
-    if t.op.family is not subtensor or t.args[0].op.family is not nth:
+    if t.op.family is not subtensor or not t.op.params["index"] or t.args[0].op.family is not nth:
         return None
     row = t.args[0]
     op = row.args[0].op

@@ -289,3 +289,33 @@ def test_the_gradient_of_a_last_value_reads_only_what_the_loop_kept():
     out, _ = tg.scan(lambda h: T.tanh(h) * 2, outputs_info=start, n_steps=100)
     loops = loops_in(tg.grad((out[-1] ** 2).sum(), start))
     assert max(t.op.n_xs for t in loops) == 1  # what the step's derivative needs, not a row of zeros for each step
+
+
+@pytest.mark.parametrize("rows", [8, None])
+@pytest.mark.parametrize("until", [False, True])
+def test_steps_are_read_by_every_form_of_index(until, rows):
+    """`ys[...]` and `ys[None]`, which write all rows, stopped the gradient."""
+    xs, start = T.tensor("xs", "float64", shape=(rows, 3)), T.tensor("start", "float64", shape=(3,))
+
+    def step(x, h):
+        new = T.tanh(h * 0.5 + x)
+        return (new, tg.until(new[0] > 5)) if until else new
+
+    def written_out():
+        hs = [start]
+        for k in range(8):
+            hs.append(T.tanh(hs[-1] * 0.5 + xs[k]))
+        return T.stack(hs[1:])
+
+    ys, _ = tg.scan(step, sequences=xs, outputs_info=start)
+    mask = np.arange(8) % 3 == 0
+    some = [..., None, (..., None), (None, -1), (..., -1), slice(None), (slice(None, None, -2), 1), [7, 0, 7], (-1, ...)]
+    some += [(-1, None, slice(1, None)), (slice(-2, None), [2, 0]), T.constant(mask), -1, (7, 2), (slice(7, None), 2)]
+
+    def cost(ys):
+        return sum(T.sin(ys[index] * (k + 1)).sum() for k, index in enumerate(some))
+
+    values = np.linspace(-1, 1, 24).reshape(8, 3), np.array([0.3, -0.2, 0.9])
+    same([xs, start], tg.grad(cost(ys), [xs, start]), tg.grad(cost(written_out()), [xs, start]), *values)
+    for index in some:
+        same([xs, start], *[tg.grad(T.sin(v[index]).sum(), [xs, start]) for v in (ys, written_out())], *values)
