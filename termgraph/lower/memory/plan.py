@@ -162,7 +162,8 @@ def rooms_of(nodes: Sequence[Node], temps: Iterable[Buf], hosts: Iterable[Buf] =
             last[b] = k
     rooms: list[list[Buf]] = []
     guests = _Guests(first, last, hosts)
-    for b in sorted([*temps, *inside], key=lambda b: (first[b], b.name)):
+    used = [b for b in temps if b in first]  # what is empty may be neither written nor read
+    for b in sorted([*used, *inside], key=lambda b: (first[b], b.name)):
         fits = [r for r in rooms if last[r[-1]] < first[b]]
         same = [r for r in fits if any(o.shape == b.shape and o.dtype == b.dtype for o in r)]
         if fits:
