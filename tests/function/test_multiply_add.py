@@ -153,3 +153,12 @@ def test_two_bounds_in_one_loop_are_not_threaded():
     x = T.dvector("x")
     both, one = (str(tg.function([x], y).stage("print")).splitlines()[0] for y in (T.clip(x, 0, 1), T.maximum(x, 0)))
     assert "-fno-thread-jumps" in both and "-fno-thread-jumps" not in one
+
+
+@joins
+def test_kernels_that_choose_products_by_place_round_twice():
+    """gcc 12 made `a * b + c` of `c + d * e if chosen else a * b` (a natural spline in tests/programs)."""
+    t, z = T.tensor("t", dtype="float64", shape=(6,)), T.dvector("z")
+    slope = T.pad(-6 * t, (0, 1)) + T.pad(t * 6, (1, 0))
+    assert "static TG_ROUNDED_TWICE void kernel" in tg.function([t], slope).source("c")
+    assert "TG_ROUNDED_TWICE" not in tg.function([t, z], [t * t + 1, T.pad(z * 2, 1)]).source("c")

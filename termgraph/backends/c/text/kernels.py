@@ -10,7 +10,7 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
-from termgraph.backends.c.text import float32, made_before, past_caches
+from termgraph.backends.c.text import float32, made_before, past_caches, roundings
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
@@ -479,7 +479,8 @@ class KernelWriter:
 
     def finish(self, run: str) -> str:
         """Write equal kernels once; the text of tg_run that calls them."""
-        self.functions, run = self.equal.join(self.functions, run)
+        functions, run = self.equal.join(self.functions, run)
+        self.functions = functions if self.quick else [roundings.rounded_twice(f) for f in functions]
         return run
 
     def context_text(self, bufs: int) -> str:
@@ -494,4 +495,5 @@ class KernelWriter:
         )
         parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
         parts += f"\n\n{past_caches.TEXT.strip()}" if self.past else ""
+        parts += f"\n\n{roundings.TEXT.strip()}" if any("TG_ROUNDED_TWICE" in f for f in self.functions) else ""
         return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
