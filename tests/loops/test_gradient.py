@@ -309,7 +309,17 @@ def test_steps_are_read_by_every_form_of_index(until, rows):
 
     ys, _ = tg.scan(step, sequences=xs, outputs_info=start)
     mask = np.arange(8) % 3 == 0
-    some = [..., None, (..., None), (None, -1), (..., -1), slice(None), (slice(None, None, -2), 1), [7, 0, 7], (-1, ...)]
+    some = [
+        ...,
+        None,
+        (..., None),
+        (None, -1),
+        (..., -1),
+        slice(None),
+        (slice(None, None, -2), 1),
+        [7, 0, 7],
+        (-1, ...),
+    ]
     some += [(-1, None, slice(1, None)), (slice(-2, None), [2, 0]), T.constant(mask), -1, (7, 2), (slice(7, None), 2)]
 
     def cost(ys):

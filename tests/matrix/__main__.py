@@ -7,7 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the emulated GPU is a neighbour
 
-from . import texts
+import termgraph as tg
+
+from . import texts, wrapped
 from .runner import run
 
 
@@ -18,12 +20,19 @@ def main() -> int:
     parser.add_argument("--only", default="", help="rows whose names begin so")
     parser.add_argument("--linker", default="", choices=["", "py", "auto", "cuda"])
     parser.add_argument("--texts", action="store_true", help="only whether NVRTC takes the texts for a GPU")
+    parser.add_argument("--wrapped", action="store_true", help="in loops, mapped, in checkpoints and in branches")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.texts:
         count, found = texts.refused(arguments.seconds, arguments.seed, arguments.only)
         print(*found, f"{count} units, {len(found)} refused by NVRTC", sep="\n")
         return bool(found)
+    if arguments.wrapped:
+        mode = tg.Mode(linker=arguments.linker or "py")
+        together = 1 if mode.linker == "py" else 24
+        found = wrapped.run(arguments.seconds, arguments.seed, arguments.only, together=together, mode=mode)
+        print(found)
+        return bool(found.wrong)
     report = run(arguments.seconds, arguments.seed, arguments.only, arguments.linker)
     print(report)
     return bool(report.wrong)
