@@ -22,21 +22,44 @@ METHODS = {
     "unsqueeze": "T.expand_dims(x, axis)", "view": "T.reshape(x, shape)", "zero_": _CHANGED,
 }  # fmt: skip
 
+_LOOP = "tg.loop(body, carry, length=n)"
+_WHILE = "tg.loop(body, carry, length=most), whose body also returns tg.until(condition)"
+
 FUNCTIONS = {
     **{name: text for name, text in METHODS.items() if text.startswith("T.") and not text.startswith(f"T.{name}(")},
-    "cat": "T.concatenate(arrays, axis)", "copy": "x: variables are not changed", "functional": "T.nnet",
-    "lax": "tg.scan, tg.loop and tg.ifelse", "manual_seed": _STREAM, "mm": "x @ y", "nn": "T.nnet",
-    "no_grad": _NOT_RECORDED, "rand": _STREAM, "randn": _STREAM,
-    "segment_sum": "T.inc_subtensor(T.zeros(count)[segments], values)", "stop_gradient": "tg.disconnected_grad(x)",
+    "addmm": "c + x @ y", "batch_norm": "T.nnet.batch_normalization_train(x, gamma, beta)",
+    "broadcast_tensors": "T.broadcast_arrays(x, y)", "cat": "T.concatenate(arrays, axis)",
+    "conv_transpose2d": "T.nnet.conv2d_transpose(x, filters, output_shape)",
+    "convert_element_type": "x.astype(dtype)", "copy": "x: variables are not changed",
+    "cosm1": "-2 * T.sin(x / 2) ** 2", "cumlogsumexp": "T.logcumsumexp(x)", "div": "x / y",
+    "dynamic_slice": "x[i : i + n]",
+    "dynamic_update_slice": "T.set_subtensor(x[i : i + n], values)", "erf_inv": "T.erfinv(x)", "exp10": "10.0**x",
+    "fori_loop": _LOOP, "frac": "x - T.trunc(x)", "functional": "T.nnet", "igamma": "T.gammainc(a, x)",
+    "igammac": "T.gammaincc(a, x)", "inverse": "T.linalg.inv(x)", "is_finite": "T.isfinite(x)",
+    "isscalar": "x.ndim == 0", "lax": "tg.scan, tg.loop and tg.ifelse", "lerp": "a + w * (b - a)",
+    "lgamma": "T.gammaln(x)", "local_response_norm": "T.nnet.local_response_normalization(x)",
+    "logdet": "T.linalg.slogdet(x)[1]", "logistic": "T.sigmoid(x)", "manual_seed": _STREAM,
+    "masked_select": "x[mask]", "matrix_exp": "T.linalg.expm(x)", "mm": "x @ y",
+    "movedim": "T.moveaxis(x, source, destination)", "msort": "T.sort(x, axis=0)", "mv": "x @ v", "ne": "T.neq(x, y)",
+    "nn": "T.nnet", "no_grad": _NOT_RECORDED, "numel": "x.size", "pinverse": "T.linalg.pinv(x)", "rand": _STREAM,
+    "randn": _STREAM, "rem": "T.fmod(x, y)", "repeat_interleave": "T.repeat(x, n, axis)", "rgamma": "1 / T.gamma(x)",
+    "row_stack": "T.vstack(arrays)", "rsqrt": "1 / T.sqrt(x)",
+    "segment_sum": "T.inc_subtensor(T.zeros(count)[segments], values)", "select_n": "T.where(condition, b, a)",
+    "stop_gradient": "tg.disconnected_grad(x)", "swapdims": "T.swapaxes(x, i, j)",
+    "take_along_dim": "T.take_along_axis(x, index, axis)", "tensor_split": "T.array_split(x, n, axis)",
+    "top_k": "T.topk(x, k)", "trapz": "T.trapezoid(y, x)", "unbind": "T.unstack(x, axis=axis)",
+    "upsample": "T.nnet.interpolate(x, size)", "var_mean": "T.var(x) and T.mean(x)", "while_loop": _WHILE,
 }  # fmt: skip
 
+_OWN = "tg.OpFromGraph(inputs, outputs, grad_overrides=...), whose gradient is yours"
+
 TOP = {
-    "Tensor": "tg.Variable",
+    "Tensor": "tg.Variable", "custom_gradient": _OWN, "custom_jvp": _OWN, "custom_vjp": _OWN,
     "cond": "tg.ifelse(condition, a, b)", "device_put": "tg.shared(value); where functions run is the flag device",
-    "fori_loop": "tg.loop(body, carry, length=n)", "jacfwd": "tg.jacobian(y, x)",
+    "fori_loop": _LOOP, "jacfwd": "tg.jacobian(y, x)",
     "jacrev": "tg.jacobian(y, x)", "lax": "tg.scan, tg.loop and tg.ifelse",
     "manual_seed": _STREAM, "nn": "T.nnet, where T is termgraph.tensor", "no_grad": _NOT_RECORDED,
     "numpy": "import termgraph.tensor as T", "pmap": "tg.dist.train", "random": _STREAM,
     "stop_gradient": "tg.disconnected_grad(x)",
-    "while_loop": "tg.loop(body, carry, length=most), whose body also returns tg.until(condition)",
+    "while_loop": _WHILE,
 }  # fmt: skip
