@@ -16,6 +16,7 @@ from pathlib import Path
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.cache_files import digest
 from termgraph.backends.c.build.compilers import processor_flags
+from races.mode import linked
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGE, DRIVER, HEADER = "kernels.so", "libcuda.so.1", "cuda_on_cpu.h"
@@ -41,6 +42,7 @@ MODES = {
     "undefined": _UNDEFINED.split(),
     "address": _ADDRESS.split(),
     "thread": ["-O1", "-g", "-fsanitize=thread", "-DTG_TSAN"],
+    "races": ["-O1", "-g1", "-fsanitize=thread", "-DTG_RACES"],
 }
 _HEAD = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(')
 _WAITS = re.compile(r"__sync\w+|__\w+_sync\b|tg_fold|tg_arg_fold|tg_column_fold|tg_running|tg_barrier")
@@ -75,15 +77,16 @@ def build(source: str, options: Sequence[str] = (), mode: str = "") -> str:
         raise NoEmulation("CUDA kernels are emulated by code that g++ compiles, and g++ was not found")
     text = emulated_text(source)
     flags = (*COMMON, *MODES[mode], *_rounding(options))
+    watching = linked() if mode == "races" else []
     own = tuple(o for o in options if o != APART)
-    parts = {"cuda": digest(text), **_headers(compiler, (*flags, *own))}
+    parts = {"cuda": digest(text), **_headers(compiler, (*flags, *own, *watching))}
 
     def make(directory: str) -> None:
         path = os.path.join(directory, "kernels.cpp")
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
         folders = ["-I", _precompiled(compiler, flags), "-I", HERE]
-        _run([compiler, *flags, *own, *folders, path, "-o", os.path.join(directory, IMAGE)])
+        _run([compiler, *flags, *own, *folders, path, "-o", os.path.join(directory, IMAGE), *watching])
 
     entry, _ = default_cache().get_or_make(parts, make, name="emulated", kind="emulated kernels")
     return entry.file(IMAGE)

@@ -1,6 +1,6 @@
 /* What CUDA C++ offers to a kernel without any header. Part of cuda_on_cpu.h, not to be included alone. */
-#ifdef TG_TSAN
-namespace tg { /* read through functions, which ThreadSanitizer does not watch */
+#ifdef TG_WATCHED
+namespace tg { /* read through functions, which are not watched */
 TG_RUNTIME uint3 thread_index() { return g.current->index; }
 TG_RUNTIME uint3 block_index() { return g.block_index; }
 TG_RUNTIME dim3 block_size() { return g.block; }

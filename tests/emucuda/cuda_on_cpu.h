@@ -7,8 +7,9 @@
      - threads of a block run in the order TG_ORDER (0 forward, 1 backward, 2 random with TG_SEED);
      - divergent barriers, threads that leave early and wrong shuffle masks are reported instead of hanging;
      - with -DTG_TSAN and -fsanitize=thread a fiber is a thread to ThreadSanitizer: races inside a block are found;
+     - with -DTG_RACES and tests/races so are races between blocks, and between threads that never wait;
      - with -DTG_ASAN shared arrays are plain globals, so that AddressSanitizer sees their ends.
-   Not seen: races between blocks, weak memory order, registers and occupancy, the device's own math library. */
+   Not seen: weak memory order, registers and occupancy, the device's own math library. */
 #pragma once
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,11 @@
 /* Fibers, barriers and launches: the engine below cuda_on_cpu.h. Part of cuda_on_cpu.h, not to be included alone. */
-#ifdef TG_TSAN
+#if defined(TG_TSAN) || defined(TG_RACES)
+#define TG_WATCHED
 #define TG_RUNTIME __attribute__((no_sanitize_thread, noinline)) static /* the emulator itself is not under test */
+#else
+#define TG_RUNTIME static inline
+#endif
+#ifdef TG_TSAN
 extern "C" {
 void *__tsan_get_current_fiber(void);
 void *__tsan_create_fiber(unsigned);
@@ -9,8 +14,19 @@ void __tsan_switch_to_fiber(void *, unsigned);
 void __tsan_acquire(void *);
 void __tsan_release(void *);
 }
+#endif
+#ifdef TG_RACES
+extern "C" { /* of tests/races: who runs now, and which memory is nobody else's */
+void races_begin(void *stack);
+void races_part(int64_t part);
+void races_own(int which, void *begin, void *end);
+void races_end(void);
+}
 #else
-#define TG_RUNTIME static inline
+static inline void races_begin(void *) {}
+static inline void races_part(int64_t) {}
+static inline void races_own(int, void *, void *) {}
+static inline void races_end(void) {}
 #endif
 #define TG_UNCHECKED __attribute__((noinline, no_sanitize_thread)) static
 
@@ -246,7 +262,7 @@ static const char *refused(const unsigned *grid, const unsigned *block, size_t d
 
 static bool make_room(size_t dynamic, bool fibers)
 {
-#ifdef TG_TSAN
+#ifdef TG_WATCHED
     if (!g.dynamic)
         g.dynamic = (char *)mmap(0, 256 * 1024, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 #else
@@ -269,7 +285,7 @@ static unsigned setting(const char *name)
     return text ? (unsigned)atoi(text) : 0;
 }
 
-static void in_order(unsigned *order, unsigned n, unsigned how, unsigned *seed)
+TG_RUNTIME void in_order(unsigned *order, unsigned n, unsigned how, unsigned *seed)
 {
     for (unsigned i = 0; i < n; i++) order[i] = how == 1 ? n - 1 - i : i;
     for (unsigned i = n - 1; how == 2 && i; i--) {
@@ -280,7 +296,7 @@ static void in_order(unsigned *order, unsigned n, unsigned how, unsigned *seed)
 }
 
 /* A stack on which switching to the fiber enters fiber_main; shifted, so that stacks do not share cache sets. */
-static void *new_stack(unsigned i)
+TG_RUNTIME void *new_stack(unsigned i)
 {
     const uintptr_t top = (uintptr_t)(g.stacks + (size_t)(i + 1) * STACK) - i % 61 * 320;
     void **at = (void **)(top & ~(uintptr_t)15);
@@ -342,6 +358,10 @@ __attribute__((no_sanitize_thread)) static int launch(void (*entry)(void **), bo
     g.grid = dim3(grid[0], grid[1], grid[2]), g.block = dim3(block[0], block[1], block[2]);
     g.entry = entry, g.arguments = arguments, g.failed = false;
     const size_t blocks = (size_t)grid[0] * grid[1] * grid[2];
+    races_begin(fibers ? 0 : __builtin_frame_address(0));
+    races_own(0, __start_tg_shared, __stop_tg_shared);
+    races_own(1, g.dynamic, g.dynamic + dynamic);
+    races_own(2, g.stacks, g.stacks + (fibers ? (size_t)THREADS * STACK : 0));
     for (size_t k = 0; k < blocks; k++) {
         const size_t b = how == 1 ? blocks - 1 - k : k;
         g.block_index = {(unsigned)(b % grid[0]), (unsigned)(b / grid[0] % grid[1]), (unsigned)(b / grid[0] / grid[1])};
@@ -352,15 +372,18 @@ __attribute__((no_sanitize_thread)) static int launch(void (*entry)(void **), bo
             fiber[i].index = {i % block[0], i / block[0] % block[1], i / (block[0] * block[1])};
             fiber[i].lane = i & 31, fiber[i].warp = i >> 5;
         }
+        races_part((int64_t)k); /* threads of a block that wait for each other: ThreadSanitizer's business */
         if (fibers)
             run_block(order, n);
         else
-            for (unsigned i = 0; i < n; i++) g.current = &fiber[order[i]], entry(arguments);
+            for (unsigned i = 0; i < n; i++)
+                races_part((int64_t)k * n + i), g.current = &fiber[order[i]], entry(arguments);
         if (g.failed) {
             snprintf(error, room, "%s", g.error);
-            return 1;
+            break;
         }
     }
-    return 0;
+    races_end();
+    return g.failed;
 }
 } // namespace tg
