@@ -13,10 +13,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from races.mode import linked
 from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.cache_files import digest
 from termgraph.backends.c.build.compilers import processor_flags
-from races.mode import linked
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGE, DRIVER, HEADER = "kernels.so", "libcuda.so.1", "cuda_on_cpu.h"

@@ -50,8 +50,7 @@ def main(what: str, *arguments: str) -> int:
 
         runner.together = checked(runner.together)
     else:
-        from fuzz import judge, runner
-        from fuzz import __main__
+        from fuzz import __main__, judge, runner
 
         judge.together = runner.together = checked(judge.together)
     return __main__.main()

@@ -34,7 +34,13 @@ def missing() -> str:
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The library that is told of each access; kernels find it by its path."""
+    """What is told of each access, by all that is compiled after this."""
+    return ctypes.CDLL(path(), mode=ctypes.RTLD_GLOBAL)
+
+
+@functools.cache
+def path() -> str:
+    """Where that lies; from the cache if it was built before."""
     from termgraph.backends.c.build.cache import default_cache
     from termgraph.backends.c.build.cache_files import digest
 
@@ -47,9 +53,7 @@ def library() -> ctypes.CDLL:
 
     parts = {"races": digest(source.read_text()), "command": " ".join(command)}
     entry, _ = default_cache().get_or_make(parts, make, name="races", kind="races")
-    found = ctypes.CDLL(entry.file(LIBRARY), mode=ctypes.RTLD_GLOBAL)
-    found.path = entry.file(LIBRARY)
-    return found
+    return entry.file(LIBRARY)
 
 
 def watch_c() -> None:
@@ -82,8 +86,9 @@ def flags() -> str:
 
 
 def linked() -> list[str]:
-    """What watched code is linked with, in the place of what gcc would: its own library watches threads as they come."""
-    return ["-nodefaultlibs", library().path, "-lm", "-lc", "-lgcc_s", "-lgcc"]
+    """What watched code is linked with in the place of what gcc would: that watches threads as they come."""
+    library()  # found by its name when that code is loaded
+    return ["-nodefaultlibs", path(), "-lm", "-lc", "-lgcc_s", "-lgcc"]
 
 
 def watch_cuda() -> None:
@@ -113,18 +118,18 @@ def told() -> list[str]:
 @functools.lru_cache(maxsize=512)
 def _where(place: str) -> str:
     """The line of generated text behind an offset of a library."""
-    path, _, offset = place.rpartition(" ")
-    command = ["addr2line", "-f", "-e", path, offset]
+    library, _, offset = place.rpartition(" ")
+    command = ["addr2line", "-f", "-e", library, offset]
     done = subprocess.run(command, capture_output=True, text=True)
     function, _, at = done.stdout.strip().rpartition("\n")
     file, _, line = at.partition(" ")[0].rpartition(":")
-    return f"{os.path.basename(file)}:{line} in {function}: {_text(path, os.path.basename(file), line)} ({path})"
+    return f"{os.path.basename(file)}:{line} in {function}: {_text(library, os.path.basename(file), line)} ({library})"
 
 
-def _text(path: str, file: str, wanted: str) -> str:
+def _text(library: str, file: str, wanted: str) -> str:
     """The line itself, of a source beside the library."""
     found = ""
-    for source in (Path(path).with_name(name) for name in (file, "kernels.cpp")):
+    for source in (Path(library).with_name(name) for name in (file, "kernels.cpp")):
         number = 0
         for text in source.read_text().splitlines() if source.exists() else ():
             number += 1

@@ -10,17 +10,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from races import mode
-
-mode.watch_c()
-mode.watch_cuda()
-
 import numpy as np
 
 import termgraph as tg
 import termgraph.tensor as T
 from emucuda.build import NoEmulation
 from emucuda.driver import emulation
+from races import mode
 from termgraph.backends.c.build.library import build_plain
 from termgraph.lower.storage import cut_rules
 
@@ -83,6 +79,8 @@ def programs(linker, never_meet=cut_rules.never_meet):
 
 
 if __name__ == "__main__":
+    mode.watch_c()
+    mode.watch_cuda()
     found = dict([*jobs(), *programs("c")])
     try:
         with emulation():

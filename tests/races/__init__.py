@@ -1,0 +1,1 @@
+"""Whether what could run at once touches the same bytes, in compiled C and in emulated kernels."""
