@@ -263,14 +263,14 @@ def planted(value: Stored) -> Lowered:
     return Lowered(before.region, nodes, st, before.outputs, before.origin)
 
 
-def scheduled(value: Lowered) -> Scheduled:
-    """The order of things, as the target likes them."""
+def scheduled(value: Lowered, early: bool = False) -> Scheduled:
+    """The order of things, as the target likes them; variables get new values `early`, or where that is best."""
     target, st = value.region.target, value.statements
     nodes, temps = [_copied(n) for n in value.nodes], list(st.temps)
     if target.ahead is not None and value.region.fuse:
         nodes, gone = products_ahead(nodes, temps, target.ahead)
         temps = [b for b in temps if b not in gone]
-    nodes, modes, temps = _with_updates(value, nodes, temps)
+    nodes, modes, temps = _with_updates(value, nodes, temps, early)
     finished: dict[Buf, Buf] = {}
     if target.epilogues is not None and value.region.fuse:
         fixed = [b for k, b in targets_of(value).items() if k in dict(value.region.replaced)]
@@ -282,14 +282,31 @@ def scheduled(value: Lowered) -> Scheduled:
 
 
 def planned(value: Scheduled) -> Planned:
-    """Room for the temporaries that need some of their own."""
+    """Room for the temporaries that need some of their own, within the limit if there is one."""
+    plain, temps, hosts = _with_rooms(value)
+    limit = value.lowered.region.memory_limit
+    if limit is None:
+        return plain
+    try:
+        return _limited(plain, temps, hosts, limit)
+    except of_sizes.LimitTooLow as low:
+        other = scheduled(value.lowered, early=True) if value.lowered.region.sparing and value.modes else value
+        if other.modes == value.modes and len(other.nodes) == len(value.nodes):
+            raise
+        try:
+            return _limited(*_with_rooms(other), limit)
+        except of_sizes.LimitTooLow as also:
+            raise min(low, also, key=lambda e: e.least) from None
+
+
+def _with_rooms(value: Scheduled) -> tuple[Planned, list[Buf], list[Buf]]:
+    """A plan without a limit; the temporaries, and the results that may lend them memory."""
     region, temps = value.lowered.region, [b for b in value.temps if b not in value.finished]
     may = region.target.reuses_memory and region.in_place
     taken = {*value.modes, *value.finished.values()}
     hosts = [b for b in targets_of(value.lowered).values() if may and b not in taken]
     plain = _by_size(value, temps, hosts) if len(temps) >= MANY_TEMPS else None
-    plain = plain or Planned(value, rooms_of(value.nodes, temps, hosts))
-    return plain if region.memory_limit is None else _limited(plain, temps, hosts, region.memory_limit)
+    return plain or Planned(value, rooms_of(value.nodes, temps, hosts)), temps, hosts
 
 
 def _by_size(value: Scheduled, temps: list[Buf], hosts: list[Buf]) -> Planned | None:
@@ -387,8 +404,13 @@ def replaceable(value: Lowered) -> list[tuple[int, tuple[Buf, Buf]]]:
     return found
 
 
-def _with_updates(value: Lowered, nodes: list[Node], temps: list[Buf]) -> tuple[list[Node], dict[Buf, str], list[Buf]]:
-    """The tree with new values of variables written over the old ones, at its end or where that needs less memory."""
+def _with_updates(
+    value: Lowered, nodes: list[Node], temps: list[Buf], early: bool
+) -> tuple[list[Node], dict[Buf, str], list[Buf]]:
+    """The tree with new values of variables written over the old ones, at its end or where that needs less memory.
+
+    `early`: before the end wherever that can be.
+    """
     target, pairs = value.region.target, [pair for _, pair in replaceable(value)]
     last, modes = _updates_last(nodes, pairs, target.whole_updates)
     plain = Early(last, modes, {n for n in last if getattr(n, "final", False)}), temps
@@ -396,10 +418,10 @@ def _with_updates(value: Lowered, nodes: list[Node], temps: list[Buf]) -> tuple[
     if target.early_updates and len(temps) >= MANY_TEMPS and pairs:
         try:
             least = _held(value, *plain)
-            for early, more in early_orders(nodes, pairs):
-                tried = early, [*temps, *more]
+            for order, more in early_orders(nodes, pairs):
+                tried = order, [*temps, *more]
                 bytes_ = _held(value, *tried)
-                if bytes_ < least - least // (LOWER if more else of_sizes.LOWER):
+                if bytes_ < least - least // (LOWER if more else of_sizes.LOWER) or (early and chosen is plain):
                     least, chosen = bytes_, tried
         except of_sizes.UnknownLength:
             chosen = plain

@@ -34,7 +34,7 @@ from termgraph.lower.lengths.index import Poly, Sym, maximum, plus, poly, produc
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Node, Repeat
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
-from termgraph.lower.memory.plan import LINE
+from termgraph.lower.memory.plan import LINE, elsewhere
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.memory.updates import checked_products
 from termgraph.lower.push.kernel import Buf
@@ -181,7 +181,7 @@ class _Writer:
         self.consts = list(self.st.consts)
         self.nodes, self.modes, self.finished = scheduled.nodes, scheduled.modes, scheduled.finished
         self.rooms, self.guests, self.offsets = value.places.rooms, value.places.guests, value.places.offsets
-        self.over = value.places.over
+        self.over, self.later = value.places.over, value.places.later
         self.targets = targets_of(lowered)
         self.places = moving_places(self.nodes)
         # A workspace for contiguous copies of the array arguments that need one, then those of the temporaries.
@@ -256,7 +256,8 @@ class _Writer:
     # ------------------------------------------------------------------ text
     def program(self) -> CProgram:
         aliased = {b for _, pair in replaceable(self.lowered) if pair[1] in self.modes for b in pair}
-        aliased |= {b for pairs in (self.finished, self.over) for pair in pairs.items() for b in pair}
+        first = {place: b for b, each in self.later.items() for place in each}
+        aliased |= {first.get(b, b) for pairs in (self.finished, self.over) for pair in pairs.items() for b in pair}
         kernels = KernelWriter(self.d, self.slots(), self.env_of, aliased, self.quick)
         run = kernels.finish(self.run_text(kernels))
         others = [n for n in self.nodes if n not in kernels.costs]
@@ -429,7 +430,8 @@ class _Writer:
 
     def run_text(self, kernels: KernelWriter) -> str:
         """tg_run: kernels, library calls and scalars in order."""
-        top = kernels.top(self.nodes, self.timed, table=True)
+        moved = elsewhere(self.nodes, self.later, self.finished)
+        top = kernels.top(self.nodes, self.timed, table=True, elsewhere=moved)
         held = top.poly(self.bytes_held()) if self.timed else ""
         lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
         lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")

@@ -16,7 +16,7 @@ from termgraph.lower.loops.tree import Node
 from termgraph.lower.memory.arena import Held, arena
 from termgraph.lower.memory.orders import early, late, results_last
 from termgraph.lower.memory.overwritten import Over, joined
-from termgraph.lower.memory.plan import LINE, Rooms
+from termgraph.lower.memory.plan import LINE, Life, Rooms
 from termgraph.lower.memory.statements import Lives, Statement, Statements, UnknownLength, size_of
 from termgraph.lower.push.kernel import Buf
 
@@ -50,24 +50,13 @@ def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = (), trie
     the other.
     """
     over: dict[Buf, Buf] = {}
+    taken: Mapping[Buf, Sequence[Life]] = lives
     if pairs:
-        over, lives = joined(lives, pairs)
-    hosts = sorted([h for h in st.hosts if h in lives], key=lambda h: (lives[h][0].first, h.name))
-    begin = [lives[h][0].first for h in hosts]
-    held = [Held(size_of(h) - LINE) for h in hosts]
-    guests: dict[Buf, Buf] = {}
-    offsets: dict[Buf, int] = {}
-    sizes = {b: st.sizes[b] for b in st.sizes if b in lives and b not in over}
-    for b in sorted([b for b in sizes if b not in st.inside], key=lambda b: (-sizes[b], lives[b][0], b.name)):
-        after = range(bisect_right(begin, lives[b][-1].last), len(hosts))
-        for k in islice((k for k in after if sizes[b] <= held[k].nbytes), MOST_HOSTS):
-            at = held[k].place(sizes[b], lives[b])
-            if at is not None:
-                guests[b] = hosts[k]
-                offsets |= {b: at} if at else {}
-                del sizes[b]
-                break
-    own = arena(sizes, lives, tries).offsets
+        over, taken = joined(lives, pairs)
+    sizes = {b: st.sizes[b] for b in st.sizes if b in taken and b not in over}
+    guests, offsets = lent(st, taken, sizes)
+    sizes = {b: size for b, size in sizes.items() if b not in guests}
+    own = arena(sizes, taken, tries).offsets
     room = [x for b in sizes for x in (b, *st.inside.get(b, ()))]
     own |= {x: own[b] for b in sizes for x in st.inside.get(b, ())}
     offsets |= own
@@ -75,7 +64,27 @@ def rooms_by_size(st: Statements, lives: Lives, pairs: Iterable[Over] = (), trie
         guests |= {b: guests[at]} if at in guests else {}
         room += [] if at in guests else [b]
         offsets |= {b: offsets[at]} if at in offsets else {}
-    return Rooms([room] if room else [], guests, offsets, over)
+    return Rooms([room] if room else [], guests, offsets, over, lives.later)
+
+
+def lent(
+    st: Statements, taken: Mapping[Buf, Sequence[Life]], sizes: Mapping[Buf, int]
+) -> tuple[dict[Buf, Buf], dict[Buf, int]]:
+    """Arrays that lie in results which are written later, with these results, and where in them if not at the begin."""
+    hosts = sorted([h for h in st.hosts if h in taken], key=lambda h: (taken[h][0].first, h.name))
+    begin = [taken[h][0].first for h in hosts]
+    held = [Held(size_of(h) - LINE) for h in hosts]
+    guests: dict[Buf, Buf] = {}
+    offsets: dict[Buf, int] = {}
+    for b in sorted([b for b in sizes if b not in st.inside], key=lambda b: (-sizes[b], taken[b][0], b.name)):
+        after = range(bisect_right(begin, taken[b][-1].last), len(hosts))
+        for k in islice((k for k in after if sizes[b] <= held[k].nbytes), MOST_HOSTS):
+            at = held[k].place(sizes[b], taken[b])
+            if at is not None:
+                guests[b] = hosts[k]
+                offsets |= {b: at} if at else {}
+                break
+    return guests, offsets
 
 
 def bytes_of(found: Rooms) -> int:
@@ -162,26 +171,41 @@ def within(st: Statements, limit: int) -> Fitted:
     starts = sorted([fitted(st, o) for o in orders], key=lambda f: f.nbytes)
     limit = max(limit, st.least() - sum(map(size_of, st.hosts)))
     best = starts[0]
-    for start in starts[:STARTS]:
-        found = _with_some_again(st, start, limit)
-        best = min(best, found, fitted(st, found.order, tries=PLACINGS), key=lambda f: f.nbytes)
-        if best.nbytes <= limit:
-            return with_less_again(st, best, limit)
+    for lending in (True, False) if st.hosts else (False,):
+        for start in starts[:STARTS]:
+            best = min(best, _with_some_again(st, start, limit, lending), key=lambda f: f.nbytes)
+            if best.nbytes <= limit:
+                return with_less_again(st, best, limit)
     return best
 
 
-def _with_some_again(st: Statements, start: Fitted, limit: int) -> Fitted:
+def _with_some_again(st: Statements, start: Fitted, limit: int, lending: bool) -> Fitted:
     """An order with statements run once more until the limit is kept, or none is left that lowers the peak."""
-    best = now = start
-    while best.nbytes > limit and len(now.order) < MOST_OFTEN * len(st.all):
-        lower = again(st, now.order, now.rooms.guests)
+    best, order = start, start.order
+    while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
+        lower = again(st, order, _guests(st, st.lives(order)) if lending else ())
         if lower is None:
             break
-        now = fitted(st, lower)
-        if now.nbytes > limit >= st.held(lower, st.lives(lower), now.rooms.guests)[0].max():
-            now = fitted(st, lower, tries=PLACINGS)
-        best = min(best, now, key=lambda f: f.nbytes)
-    return best
+        order = lower
+        if _may_fit(st, order, limit):
+            best = min(best, _placed(st, order, limit), key=lambda f: f.nbytes)
+    return best if best.nbytes <= limit else min(best, _placed(st, order, limit), key=lambda f: f.nbytes)
+
+
+def _guests(st: Statements, lives: Lives) -> Collection[Buf]:
+    """The arrays that lie in results."""
+    return lent(st, lives, {b: st.sizes[b] for b in st.sizes if b in lives})[0] if st.hosts else ()
+
+
+def _may_fit(st: Statements, order: list[Statement], limit: int) -> bool:
+    """Whether what is alive in an order is no more than the limit: only then is it worth while to find places."""
+    lives = st.lives(order)
+    return bool(st.held(order, lives, _guests(st, lives))[0].max() <= limit)
+
+
+def _placed(st: Statements, order: list[Statement], limit: int) -> Fitted:
+    found = fitted(st, order)
+    return found if found.nbytes <= limit else min(found, fitted(st, order, tries=PLACINGS), key=lambda f: f.nbytes)
 
 
 def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = ()) -> list[Statement] | None:
@@ -195,7 +219,7 @@ def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = 
     offers: list[tuple[float, int, list[Statement]]] = []
     places = {s: k for k, s in enumerate(order)}
     for b, at in _idle(st, order, lives, peak):
-        if b in guests:
+        if lives.place(b, peak) in guests:
             continue
         found = _in_time(st, lives, b, at, peak, places)
         if found is not None:
@@ -217,7 +241,7 @@ def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = 
 
 def _idle(st: Statements, order: Sequence[Statement], lives: Lives, peak: int) -> Iterable[tuple[Buf, int]]:
     """The temporaries that are alive at the peak for later only, and where they are needed next."""
-    over = {b for b, each in lives.items() if b in st.temps and any(x.first < peak < x.last for x in each)}
+    over = {b for b, each in lives.each.items() if b in st.temps and any(x.first < peak < x.last for x in each)}
     over -= {*order[peak].reads, *order[peak].writes}
     for k in range(peak + 1, len(order)):
         s = order[k]
@@ -263,10 +287,10 @@ def _chain(st: Statements, lives: Lives, b: Buf, at: int, peak: int) -> tuple[li
                 if r in seen:
                     continue
                 seen.add(r)
-                if any(x.first < at <= x.last for x in lives[r]):
+                if any(x.first < at <= x.last for x in lives.each[r]):
                     continue
                 if st.sizes[r] * SMALL <= st.sizes[b]:
-                    before = [x for x in lives[r] if x.first < at]
+                    before = [x for x in lives.each[r] if x.first < at]
                     kept += st.sizes[r] if before and before[-1].last < peak else 0
                 else:
                     todo.append(r)
@@ -281,9 +305,12 @@ def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
         (repeated.append(s) if s in met else met.add(s))
     # What fills a buffer in steps is repeated in all of them or in none.
     alone = [s for s in dict.fromkeys(repeated) if all(len(st.fillers[b]) == 1 for b in s.writes)]
+    left = FEW_TRIALS
     for s in sorted(alone, key=lambda s: -s.work)[:FEW_TRIALS]:
         for k in [k for k, x in enumerate(found.order) if x is s][:0:-1]:
-            tried = fitted(st, [*found.order[:k], *found.order[k + 1 :]])
-            if tried.nbytes <= limit:
-                found = tried
+            order = [*found.order[:k], *found.order[k + 1 :]]
+            if left and _may_fit(st, order, limit):
+                left -= 1
+                tried = fitted(st, order)
+                found = tried if tried.nbytes <= limit else found
     return found

@@ -105,6 +105,30 @@ def lives_of(
     return {b: [Life(*life) for life in lives] for b, lives in found.items()}
 
 
+def elsewhere(
+    nodes: Sequence[Node], later: Mapping[Buf, Sequence[Buf]], finished: Mapping[Buf, Buf]
+) -> dict[int, dict[Buf, Buf]]:
+    """By the number of a statement, which of its arrays lie elsewhere than when they were filled first, and where.
+
+    What is `finished` lies where the other array does, which the same statement fills.
+    """
+    found: dict[int, dict[Buf, Buf]] = {}
+    if not later:
+        return found
+    lives = lives_of(nodes, writes, lambda n: [b for b, _ in loads(n)])
+    for k, n in enumerate(nodes):
+        of = {b: b for b in (*writes(n), *[b for b, _ in loads(n)])}
+        for room in n.rooms if isinstance(n, Compound) else ():
+            of |= dict.fromkeys(room, room[0])  # what a loop needs inside lies where its largest does
+        for b in list(of):
+            at = finished.get(b, b)
+            if at in later:
+                life = bisect_right(lives[of[at]], k, key=lambda x: x.first) - 1
+                if life:
+                    found.setdefault(k, {})[b] = later[at][life - 1]
+    return found
+
+
 class Uses:
     """Which statements of a tree read and write each buffer; every one is walked once."""
 
@@ -141,6 +165,7 @@ class Rooms:
     guests: dict[Buf, Buf] = field(default_factory=dict)  # and the result
     offsets: dict[Buf, int] = field(default_factory=dict)  # in bytes
     over: dict[Buf, Buf] = field(default_factory=dict)  # arrays written over another one, and what lies there first
+    later: dict[Buf, list[Buf]] = field(default_factory=dict)  # what is filled again lies where these do, one by one
 
 
 def share_room(nodes: Sequence[Node], temps: Iterable[Buf]) -> list[list[Buf]]:

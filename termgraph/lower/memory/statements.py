@@ -4,6 +4,7 @@ bytes that are held in each. May import this package.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -18,7 +19,20 @@ from termgraph.lower.memory.updates import can_fail
 from termgraph.lower.push.kernel import Buf
 from termgraph.lower.schedule.cost import work
 
-Lives = dict[Buf, list[Life]]
+
+class Lives(dict[Buf, list[Life]]):
+    """When each place is taken. What is filled again lies elsewhere then, in a place with a name of its own."""
+
+    def __init__(self, taken: Mapping[Buf, list[Life]], each: Mapping[Buf, list[Life]], later: dict[Buf, list[Buf]]):
+        super().__init__(taken)
+        self.each, self.later = each, later  # by array: all its lives, and the places of those that are not its first
+
+    def place(self, b: Buf, at: int) -> Buf:
+        """Where an array lies in a statement."""
+        if b not in self.later:
+            return b
+        life = bisect_right(self.each[b], at, key=lambda x: x.first) - 1
+        return self.later[b][life - 1] if life else b
 
 
 @record(eq=False)
@@ -67,6 +81,8 @@ class Statements:
             for b in s.writes:
                 self.fillers.setdefault(b, []).append(s)
         self.sizes = {b: max(map(size_of, (b, *self.inside.get(b, ())))) for b in (*self.temps, *self.inside)}
+        self.bound = {b for s in self.all if not _finds_arrays(s.node) for b in (*s.reads, *s.writes)}
+        self.named: dict[tuple[Buf, int], Buf] = {}  # places of lives that are not the first
         finals = [s for s in self.all if getattr(s.node, "final", False)]
         quiet = next((s for s in self.all if isinstance(s.node, Quiet)), None)
         self.until_quiet = quiet is not None
@@ -104,8 +120,31 @@ class Statements:
         return Statement(n, number, reads, kept, again, plain)
 
     def lives(self, order: Sequence[Statement]) -> Lives:
-        """When each buffer is alive."""
-        return lives_of(order, lambda s: s.writes, lambda s: s.reads)
+        """When each buffer is alive, by its places."""
+        each = lives_of(order, lambda s: s.writes, lambda s: s.reads)
+        if len(order) == len(self.all):
+            return Lives(each, each, {})
+        later = {
+            b: [self._elsewhere(b, k) for k in range(1, len(lives))]
+            for b, lives in each.items()
+            if len(lives) > 1 and b not in self.bound and b in self.sizes
+        }
+        taken = {b: lives[:1] if b in later else lives for b, lives in each.items()}
+        taken |= {place: [life] for b, places in later.items() for place, life in zip(places, each[b][1:])}
+        for b in [b for b in later if b in self.inside]:
+            for x, *places in zip(self.inside[b], *[self.inside[place] for place in later[b]]):
+                later[x] = places
+        return Lives(taken, each, later)
+
+    def _elsewhere(self, b: Buf, life: int) -> Buf:
+        """The place of a life that is not the first."""
+        if (b, life) not in self.named:
+            place, *inside = [place_of(x, life) for x in (b, *self.inside.get(b, ()))]
+            self.named[b, life] = place
+            self.sizes[place] = self.sizes[b]
+            if b in self.inside:
+                self.inside[place] = inside
+        return self.named[b, life]
 
     def least(self) -> int:
         """The bytes of the statement that needs most: no order has fewer."""
@@ -127,7 +166,8 @@ class Statements:
         found: dict[int, list[Over]] = {}
         for k in at:
             used: set[Buf] = set()
-            for pair in self.over(order[k]):
+            for each in self.over(order[k]):
+                pair = Over(lives.place(each.old, k), lives.place(each.new, k))
                 if used.isdisjoint(pair) and ends_there(pair, lives, k):
                     used.update(pair)
                     found.setdefault(k, []).append(pair)
@@ -170,6 +210,23 @@ class Statements:
                 change[life.first] += size
                 change[life.last + 1] -= size
         return np.cumsum(change[:-1])
+
+
+def place_of(b: Buf, life: int) -> Buf:
+    """The name of the place in which an array lies when it has been filled again."""
+    return Buf(f"{b.name}.{life}", b.dtype, b.shape, b.kind, b.strides)
+
+
+def _finds_arrays(node: Node) -> bool:
+    """Whether a statement needs nothing but arrays, and so can be told where they lie when it runs."""
+    if isinstance(node, Kernel):
+        return not isinstance(node.node, Reduce)
+    if isinstance(node, Call):
+        return "alpha" not in node.options and not any(at.values for _, at, _ in node.operands)
+    if isinstance(node, Routine):
+        places = [at for x in (*node.reads, *node.results) for at in (x.base, *x.batch, *x.core)]
+        return not any(at.values for at in (*node.batch, *node.sizes.values(), *places))
+    return isinstance(node, Repeat) and not any(at.values for _, at in node.operands())
 
 
 def size_of(b: Buf) -> int:

@@ -24,7 +24,7 @@ COLORS = {"temporary": "#7aa6da", "result": "#8cc084", "in a loop": "#d9b36c"}
 class Array(NamedTuple):
     """One array that a call makes, alive from instruction `first` to `last`. Without a `room` it has its own memory.
 
-    What is computed twice, for a `memory_limit`, is there twice, in one room.
+    What is computed twice, for a `memory_limit`, is there twice.
     """
 
     name: str
@@ -164,6 +164,10 @@ def memory_plan(
     steps = [n for n in nodes if isinstance(n, (Kernel, Call, Compound))]
     inside: dict[Node, list[Buf]] = {n: [b for r in n.rooms for b in r] for n in steps if isinstance(n, Compound)}
     lives = lives_of(steps, lambda n: [*writes(n), *inside.get(n, ())], lambda n: [b for b, _ in loads(n)])
+    filled_again = {place: b for b, each in places.later.items() for place in each}
+    for b, each in places.later.items():
+        first, *others = lives[b]
+        lives |= {b: [first], **{place: [life] for place, life in zip(each, others)}}
     numbers: dict[Poly, int] = {}
 
     def number(p: Poly) -> int:
@@ -184,14 +188,15 @@ def memory_plan(
         nbytes = number(product(b.shape)) * np.dtype(b.dtype).itemsize
         host = places.guests[b].name if b in places.guests else None
         apart = places.offsets.get(b, 0)
-        return [Array(b.name, kind, what.get(b, ""), b.dtype, shape, nbytes, *life, room, host, apart) for life in each]
+        it = filled_again.get(b, b)
+        return [Array(it.name, kind, what.get(it, ""), b.dtype, shape, nbytes, *x, room, host, apart) for x in each]
 
     own = {r[0] for n in steps if isinstance(n, Compound) for r in n.rooms}
     found = [
         a
         for k, room in enumerate(places.rooms)
         for b in room
-        for a in arrays(b, "in a loop" if b in own or b not in lives else "temporary", k)
+        for a in arrays(b, "in a loop" if filled_again.get(b, b) in own or b not in lives else "temporary", k)
     ]
     sizes = [max([a.offset + a.nbytes for a in found if a.room == k], default=0) for k in range(len(places.rooms))]
     found += [a for b in places.guests for a in arrays(b, "temporary", None)]

@@ -5,7 +5,7 @@ A kernel gets a context: buffers, lengths, status, and the scalars computed befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from termgraph._lazy import lazy
@@ -29,6 +29,7 @@ from termgraph.backends.c.text.ranges import (
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, results_of_part, skipped_parts
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.step_loops import write_choice, write_repeat
+from termgraph.backends.c.text.tile_loops import write_tiles
 from termgraph.backends.c.text.values_outside import beside_kernels, makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer
@@ -108,11 +109,20 @@ class KernelWriter:
         return p
 
     # ------------------------------------------------------------------ the calling side
-    def top(self, nodes: Sequence[Node], timed: bool = False, inside: int = -1, table: bool = False) -> Printer:
+    def top(
+        self,
+        nodes: Sequence[Node],
+        timed: bool = False,
+        inside: int = -1,
+        table: bool = False,
+        elsewhere: Mapping[int, Mapping[Buf, Buf]] | None = None,
+    ) -> Printer:
         """The statements of tg_run, or of one step of the loop that is part number `inside`.
 
-        Where many are to be in a `table`, those that need nothing but buffers are.
+        Where many are to be in a `table`, those that need nothing but buffers are. By their numbers some find arrays
+        `elsewhere`: what was filled again.
         """
+        slots = self.slots
         steps = sum(isinstance(n, (Kernel, Call, Routine)) for n in nodes)
         table = table and not timed and steps >= MANY_STEPS
         first: int | None = None  # of the steps that no line makes yet
@@ -120,7 +130,9 @@ class KernelWriter:
         p.aliased = self.aliased
         shared = self.shared_values = used_in_kernels(nodes)
         once = p.used_once(beside_kernels(nodes)) - shared if makes_values(nodes) else set()
-        for n in nodes:
+        for k, n in enumerate(nodes):
+            moved = (elsewhere or {}).get(k, {})
+            self.slots = {**slots, **{b: slots[place] for b, place in moved.items()}} if moved else slots
             if table and self.step(n, p):
                 first = len(self.equal.steps) - 1 if first is None else first
                 continue
@@ -130,12 +142,10 @@ class KernelWriter:
             number = len(self.timed_parts) if timed and isinstance(n, (Kernel, Call, Compound)) else -1
             if number >= 0:
                 self.timed_parts.append(timers.TimedPart.of(n, inside))
-            if isinstance(n, Kernel):
-                self.call(n, p)
-            elif isinstance(n, Call):
-                self.library(n, p)
-            elif isinstance(n, Compound):
-                self.compound(n, p, number)
+            if moved:
+                self.apart(n, p, number)
+            elif isinstance(n, (Kernel, Call, Compound)):
+                self.statement(n, p, number)
             elif isinstance(n, Let) and n.term in once:
                 p.body([n])
                 if n.term in p.inline or n.term not in p.text:
@@ -151,7 +161,26 @@ class KernelWriter:
                 p.add(f"tg_took(st, {number}, &since, {p.poly(timers.bytes_written(n))});")
         if first is not None:
             p.add(self.equal.mark(first))
+        self.slots = slots
         return p
+
+    def statement(self, n: Node, p: Printer, number: int = -1) -> Poly:
+        """A kernel, whose cost of an iteration is returned, a library call or a statement with others inside."""
+        if isinstance(n, Kernel):
+            return self.call(n, p)
+        if isinstance(n, Call):
+            self.library(n, p)
+        elif isinstance(n, Compound):
+            self.compound(n, p, number)
+        return ZERO
+
+    def apart(self, n: Node, p: Printer, number: int = -1) -> None:
+        """A statement with its own names for arrays, of which some lie elsewhere than they do for others."""
+        q = self.printer([] if isinstance(n, Kernel) else [n], p.outside)
+        q.aliased = self.aliased
+        self.statement(n, q, number)
+        with p.block(""):
+            p.add(*[e.declared(e.name, e.direct) for e in self.entries(q, restrict=False)], *q.lines)
 
     def step(self, n: Node, p: Printer) -> bool:
         """Make a kernel, a product or a routine a step of the table; False if it needs more than buffers."""
@@ -160,14 +189,8 @@ class KernelWriter:
         q = self.printer([] if isinstance(n, Kernel) else [n], p.outside)  # a kernel has a printer of its own
         q.aliased = self.aliased
         name = f"kernel{self.count}"
-        cost = ZERO
         self.in_table = True
-        if isinstance(n, Kernel):
-            cost = self.call(n, q)
-        elif isinstance(n, Call):
-            self.library(n, q)
-        elif isinstance(n, Compound):
-            self.compound(n, q)
+        cost = self.statement(n, q)
         self.in_table = False
         then = name if isinstance(n, Routine) and n.then else None
         kernel = self.equal.written[name][0] if name in self.equal.written and not then else None
@@ -326,7 +349,7 @@ class KernelWriter:
         """The function of one outermost loop."""
         loop = n.node
         if isinstance(loop, Tiles):
-            self.tiles(loop, name, outside, n.final)
+            write_tiles(self, loop, name, outside, n.final)
             return
         p = self.printer([n], outside)
         p.named, p.aliased = {}, self.aliased
@@ -367,29 +390,6 @@ class KernelWriter:
             results = results_of_part(found, self.d.ctype)
             p.add(*[f"{kept}[part] = {value};" for kept, value in results.items()])
             p.add(*(skipped_parts(found, results) if ends_early else []))
-
-    def tiles(self, loop: Tiles, name: str, outside: dict[Any, str], final: bool) -> None:
-        """One function per part, and a loop over blocks that calls them in turn."""
-        parts = []
-        for k, body in enumerate(loop.parts):
-            p = self.printer(body, outside)
-            p.named = {}
-            i = f"i{loop.var.level}"
-            if all(isinstance(n, (Let, Write)) for n in body):
-                p.add(self.d.simd)
-            with p.block("for (int64_t u = 0; u < count; u++)"):
-                p.add(f"const int64_t {i} = begin + u;")
-                p.body(body)
-            slots = "".join(f", {self.d.ctype(b.dtype)} *restrict {b.name}" for b in p.bufs if b.kind == "tile")
-            given = "".join(f", {b.name}" for b in p.bufs if b.kind == "tile")
-            self.function(f"{name}_{k}", p, f"int64_t begin, int64_t count{slots}", noinline=True)
-            parts.append(f"{name}_{k}(c, begin, begin + {loop.width} < end ? {loop.width} : end - begin{given});")
-        p = self.printer([])
-        for b in loop.slots:
-            p.add(f"{self.d.ctype(b.dtype)} {b.name}[{loop.width}]{self.d.aligned};")
-        with p.block(f"for (; begin < end; begin += {loop.width})"):
-            p.add(*([] if final else ["if (TG_STOP(c->st)) break;"]), *parts)
-        self.function(name, p, "int64_t begin, int64_t end")
 
     def function(self, name: str, p: Printer, arguments: str, noinline: bool = False) -> None:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
