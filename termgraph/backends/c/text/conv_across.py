@@ -180,6 +180,7 @@ static TG_CONV void tg_conv_across_$N(void *context, int64_t begin, int64_t end,
     const int64_t row = q->e[1] * q->in[2] * a->some, block = q->in[1] * q->in[2] * a->some;
     const int64_t most = (a->count + a->parts - 1) / a->parts * ROWS * WIDE;
     $T *const sums = malloc((most + each) * sizeof *sums), *const filters = sums + most;
+    const int64_t terms = tg_conv_terms(z->taps, 96);
     const int64_t some = TERMS / (k[2] * a->some), few = some < 1 ? 1 : some > k[1] ? k[1] : some; /* rows of taps */
     int64_t j = 0, width = tg_conv_wide_$N(f) * LANES, first = 0; /* the job with which filters begin */
     if (!sums) { z->failed = 1; return; }
@@ -196,7 +197,8 @@ static TG_CONV void tg_conv_across_$N(void *context, int64_t begin, int64_t end,
                     const int64_t high = to < g->high[0] ? to : g->high[0];
                     const int64_t n = (g->high[1] - g->low[1]) * a->some;
                     if (low >= high || !n) continue;
-                    const tg_conv_run run = {1, high - low, n, .row = row, .b_row = (k[2] * a->some - n) * width};
+                    const tg_conv_run run = {1, high - low, n, n, .row = row, .b_row = (k[2] * a->some - n) * width,
+                                             .terms = terms};
                     const $T *const x = a->image + b * block + low * row + g->low[1] * a->some;
                     const $T *const w = filters + (low * k[2] + g->low[1]) * a->some * width;
                     tg_conv_fews_$N[g->rows / 4][width / LANES - 1](&run, x, g->from, w,

@@ -50,12 +50,12 @@ static TG_CONV void tg_conv_filters_$N(void *context, int64_t begin, int64_t end
 /* Some blocks of places, for all filters of a group and the taps of a chunk. */
 static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, fr = (f + ROWS - 1) / ROWS * ROWS, p0 = z->first;
     const int64_t n = z->taps - p0 < z->chunk ? z->taps - p0 : z->chunk;
-    const int64_t all = q->n * z->places, image = q->c * z->plane;
+    const int64_t terms = tg_conv_equal(n, tg_conv_terms(z->taps, 96)), all = q->n * z->places, image = q->c * z->plane;
     const int64_t per_panel = n * WIDE + LANES;
     const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane, *const last = z->end - LANES;
     const $T *const w = z->w + z->group * z->apart;
@@ -106,8 +106,8 @@ static TG_CONV void tg_conv_blocks_$N(void *context, int64_t begin, int64_t end,
                 $T *const to = direct ? y : sums ? sums + r * width : t;
                 const int64_t ldc = direct ? z->places : width;
                 const int more = p0 > 0 && to != t;
-                for (int64_t i = 0; i < n; i += SOME) { /* sums of few numbers, added up: fewer digits are lost */
-                    const int64_t some = n - i < SOME ? n - i : SOME;
+                for (int64_t i = 0; i < n; i += terms) {
+                    const int64_t some = n - i < terms ? n - i : terms;
                     const $T *const panel = b + e * per_panel + i * width;
                     if (z->strided)
                         tg_conv_strideds_$N[width / LANES - 1](some, w + r * z->ws[0], z->at + p0 + i, z->ws[0],
@@ -161,12 +161,13 @@ static TG_CONV int64_t tg_conv_vectors_$N(const tg_conv_$N *z, tg_vector_$N *all
    where the places behind it are written later by the same tile. */
 static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES, SOME = 160 };
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, WIDE = 3 * LANES };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, image = q->c * z->plane, last = q->n * z->rows - 1;
     const $T *const xp = z->images + z->group * (q->c / q->groups) * z->plane;
     const tg_vector_$N *const vectors = z->vectors;
+    const int64_t terms = tg_conv_equal(z->taps, tg_conv_terms(z->taps, 96));
     $T t[(ROWS + 1) * WIDE];
     for (int64_t i = begin; i < end; i++) {
         const $T *x[3];
@@ -182,8 +183,8 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
             for (int64_t p = 0; p < z->taps; p++)
                 for (int v = 0; v < 3; v++) __builtin_prefetch(x[v] + z->off[p] + WIDE);
         for (int64_t r = 0; r < f; r += ROWS) {
-            for (int64_t p = 0; p < z->taps; p += SOME)
-                tg_conv_direct_$N(z->taps - p < SOME ? z->taps - p : SOME, z->packed + r * z->taps + p * ROWS, x,
+            for (int64_t p = 0; p < z->taps; p += terms)
+                tg_conv_direct_$N(z->taps - p < terms ? z->taps - p : terms, z->packed + r * z->taps + p * ROWS, x,
                                   z->off + p, t, WIDE, p > 0);
             for (int64_t v = 0; v < 3 && 3 * i + v <= last; v++) {
                 const int64_t m = (3 * i + v) / z->rows;

@@ -49,7 +49,7 @@ static inline void tg_conv_reached_$N(const tg_conv_shape *q, int d, int64_t tap
    Rows of a tile are taps that follow each other, or one tap of several channels at the places where it is inside. */
 static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
-    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, FEW = 200 };
+    enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, FEW = 200, FEW_TAPS = 16 };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
     const int64_t f = q->f / q->groups, c = q->c / q->groups, k2 = q->k[2], *const xs = z->xs;
@@ -58,6 +58,7 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
     const $T *const xp = z->images + z->group * c * (z->inside ? xs[1] : z->plane);
     const int64_t apart = z->inside ? q->k[1] * k2 : 1, first = begin * ROWS * apart; /* taps from row to row */
     const int64_t last = end * ROWS * apart < z->taps ? end * ROWS * apart : z->taps;
+    const int64_t terms = tg_conv_terms(q->n * z->places, z->taps > FEW_TAPS ? 160 : 48);
     $T *const sums = malloc((end - begin) * ROWS * apart * 3 * LANES * sizeof *sums);
     if (!sums) { z->failed = 1; return; }
     for (int64_t j = 0, width; j < f; j += width) {
@@ -84,12 +85,17 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
                         }
                         const int64_t n = x1 - x0, rows = y1 - y0, whole = n == q->out[2];
                         const $T *const panel = z->packed + m * z->places * z->rows + j * z->places;
-                        tg_conv_run run = {.images = q->n - m < images ? q->n - m : images, .rows = rows, .n = n};
+                        tg_conv_run run = {.images = q->n - m < images ? q->n - m : images, .rows = rows, .n = n,
+                                           .last = n, .terms = terms};
                         run.row = step, run.image = image - rows * step;
                         run.b_row = (q->out[2] - n) * width;
                         run.b_image = z->places * z->rows - rows * q->out[2] * width;
-                        if (whole && step == n) /* rows without gaps are one */
-                            run.rows = 1, run.n = rows * n, run.row = 0, run.image = image;
+                        if (whole && step == n) { /* rows without gaps are one: its parts are rows */
+                            run.n = tg_conv_equal(rows * n, terms);
+                            run.rows = (rows * n + run.n - 1) / run.n;
+                            run.last = rows * n - (run.rows - 1) * run.n;
+                            run.row = run.n, run.image = image - run.rows * run.n;
+                        }
                         tg_conv_tapss_$N[width / LANES - 1](
                             &run, at + y0 * step + x0, z->off + r * ROWS,
                             panel + ((d * q->out[1] + y0) * q->out[2] + x0) * width,

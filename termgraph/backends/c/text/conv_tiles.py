@@ -26,7 +26,7 @@ def tiles(size: int, kinds: list[str]) -> str:
     for few in FEW:
         out.append(f"#define TG_ROWS{few}_$N(OF, M) {' '.join(f'OF(M, {r})' for r in range(few))}")
     out.append(LANES.strip())
-    out += [TAP_TILE.strip()] if "taps" in kinds else []
+    out += [TAP_TILE.strip().replace("$THREE", _loads(WIDTH))] if "taps" in kinds else []
     for kind in kinds:
         out += [TILES[kind](w) for w in range(1, WIDTH + 1)]
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
@@ -100,7 +100,10 @@ def _few_rows() -> list[str]:
 
 
 def _tap_tile(w: int, rows: str = "") -> str:
-    return f"TG_TAP_TILE_$N(tg_conv_taps_$N{rows}_{w}, TG_ROWS{rows}_$N, TG_OF{w}, {w}, {_loads(w)})"
+    """A single vector leaves registers for the sums of three places at a time."""
+    sums, several = (w, "TG_NOTHING, TG_NOTHING") if w > 1 else (WIDTH, "TG_THREE_$N, TG_TOGETHER")
+    of = f"TG_OF{w}, TG_OF{sums}, {several}"
+    return f"TG_TAP_TILE_$N(tg_conv_taps_$N{rows}_{w}, TG_ROWS{rows}_$N, {of}, {w}, {_loads(w)})"
 
 
 def _transposed(size: int) -> str:
@@ -158,26 +161,41 @@ typedef $T tg_lanes_$N __attribute__((vector_size(TG_CONV_LANES_$N * sizeof($T))
 #define TG_ZERO_$N(r, v) tg_lanes_$N c##r##_##v = {0};
 #define TG_ASKED_$N(r, v) __builtin_prefetch(&TG_AT_$N(r, v));
 #define TG_ADDED_$N(r, v) c##r##_##v += TG_AT_$N(r, v);
+#define TG_AGAIN_$N(r, v) c##r##_##v = (tg_lanes_$N){0};
 #define TG_PUT_$N(r, v) TG_AT_$N(r, v) = c##r##_##v;
 #define TG_TAP_$N(r) const $T *x##r = x + off[r];
 """
 TAP_TILE = r"""
-/* c[taps][vectors] += x[tap][image, row, place] * b[place][vectors]; nothing of the image is packed. */
-#define TG_TAP_TILE_$N(NAME, ROWS, OF, VECTORS, ...) \
+/* c[taps][vectors] += x[tap][image, row, place] * b[place][vectors]; nothing of the image is packed. Sums of about
+   `terms` places go to memory, where they are added up: fewer digits are lost. */
+#define TG_NOTHING(...)
+#define TG_TURNED(r, v) c##r##_##v += x##r[i + v] * b##v;
+#define TG_TOGETHER(r) c##r##_0 += c##r##_1 + c##r##_2;
+#define TG_THREE_$N(ROWS) \
+    for (; i + 2 < n; i += 3, b += 3 * TG_CONV_LANES_$N) { $THREE ROWS(TG_OF3, TG_TURNED) }
+#define TG_TAP_TILE_$N(NAME, ROWS, OF, SUMS, THREE, TOGETHER, VECTORS, ...) \
 static TG_CONV void NAME(const tg_conv_run *q, const $T *x, const int64_t *off, const $T *b, $T *c, int64_t ldc) \
 { \
-    ROWS(OF, TG_ZERO_$N) ROWS(OF, TG_ASKED_$N) ROWS(TG_OF, TG_TAP_$N) \
-    const int64_t n = q->n; \
+    ROWS(SUMS, TG_ZERO_$N) ROWS(OF, TG_ASKED_$N) ROWS(TG_OF, TG_TAP_$N) \
+    int64_t n = q->n, done = 0; \
     for (int64_t m = 0, move; m < q->images; m++, b += q->b_image) { \
         for (int64_t y = 0; y < q->rows; y++, b += q->b_row) { \
-            for (int64_t i = 0; i < n; i++, b += VECTORS * TG_CONV_LANES_$N) { __VA_ARGS__ ROWS(OF, TG_TAPPED) } \
+            n = y + 1 < q->rows ? q->n : q->last; \
+            if (done && done + n / 2 > q->terms) { \
+                ROWS(TG_OF, TOGETHER) ROWS(OF, TG_ADDED_$N) ROWS(OF, TG_PUT_$N) ROWS(SUMS, TG_AGAIN_$N) \
+                done = 0; \
+            } \
+            done += n; \
+            int64_t i = 0; \
+            THREE(ROWS) \
+            for (; i < n; i++, b += VECTORS * TG_CONV_LANES_$N) { __VA_ARGS__ ROWS(OF, TG_TAPPED) } \
             move = q->row; \
             ROWS(TG_OF, TG_NEXT) \
         } \
         move = q->image; \
         ROWS(TG_OF, TG_NEXT) \
     } \
-    ROWS(OF, TG_ADDED_$N) ROWS(OF, TG_PUT_$N) \
+    ROWS(TG_OF, TOGETHER) ROWS(OF, TG_ADDED_$N) ROWS(OF, TG_PUT_$N) \
 }
 """
 TRANSPOSED = """

@@ -103,11 +103,20 @@ typedef struct {
     int64_t cost;
 } tg_conv_after;
 #define TG_CONV_ALONE ((tg_conv_after){0})
-/* Places that a tile adds up: numbers of each row, rows of each image; how far to move after a row and after an image,
-   in images and in the vectors that are multiplied. */
+/* Places that a tile adds up: numbers of each row and of an image's last one, rows of each image; how far to move after
+   a row and after an image, in images and in the vectors that are multiplied; how many are added up one by one. */
 typedef struct {
-    int64_t images, rows, n, row, image, b_row, b_image;
+    int64_t images, rows, n, last, row, image, b_row, b_image, terms;
 } tg_conv_run;
+/* How many terms of a sum are added up one by one, `most` or so in a long one; such parts are added up then, and fewer
+   digits are lost. */
+static inline int64_t tg_conv_terms(int64_t all, int64_t most) { return all > 96 ? most + all / 1024 : 48; }
+/* So many terms in parts of one length. */
+static inline int64_t tg_conv_equal(int64_t all, int64_t most)
+{
+    const int64_t parts = (all + most - 1) / most;
+    return (all + parts - 1) / parts;
+}
 void *malloc(size_t);
 void free(void *);
 #if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on; O2 gives no more */
