@@ -59,7 +59,7 @@ static TG_CONV void tg_conv_tap_rows_$N(void *context, int64_t begin, int64_t en
     const int64_t apart = z->inside ? q->k[1] * k2 : 1, first = begin * ROWS * apart; /* taps from row to row */
     const int64_t last = end * ROWS * apart < z->taps ? end * ROWS * apart : z->taps;
     const int64_t all = q->n * z->places; /* adding up parts takes time where there are many taps */
-    const int64_t terms = tg_conv_terms(all, z->taps <= FEW_TAPS ? 48 : all > 320 ? 160 : 96);
+    const int64_t terms = tg_conv_equal(all, tg_conv_terms(all, z->taps <= FEW_TAPS ? 48 : all > 320 ? 160 : 96));
     $T *const sums = malloc((end - begin) * ROWS * apart * 3 * LANES * sizeof *sums);
     if (!sums) { z->failed = 1; return; }
     for (int64_t j = 0, width; j < f; j += width) {
