@@ -37,7 +37,7 @@ LN2, LN10 = ln(2), ln(10)
 
 # ---------------------------------------------------------------------- arithmetic
 @ruleset("grad")
-def grad_arithmetic(x, y, z, g, c: Number, xs: seg, gs: seg):
+def grad_arithmetic(x, y, z, g, c: Number, w: Complex, xs: seg, gs: seg):
     yield rule("add",        pullback(add(*xs), g),          tup(*each(xs, g)))
     yield rule("sub",        pullback(x - y, g),             (g, -g))
     yield rule("neg",        pullback(-x, g),                (-g,))
@@ -51,6 +51,9 @@ def grad_arithmetic(x, y, z, g, c: Number, xs: seg, gs: seg):
 
     # x ** 0 is 1 everywhere, and 0 ** y is 0: neither derivative may become 0 * inf
     yield rule("pow_const",  pullback(x ** c, g),            (z, None),               power_slope(x, c, g, z))
+    # the logarithm of a negative number is complex, and wanted where the exponent is
+    yield rule("pow_complex", pullback(x ** w, g),           (g * (w * x ** switch(eq(w, 0), 1, w - 1)),
+                                                              g * (x ** w * log(switch(eq(x, 0), 1, x) * (1 + 0j)))))
     yield rule("pow",        pullback(x ** y, g),            (g * (y * x ** switch(eq(y, 0), 1, y - 1)),
                                                               g * (x ** y * log(switch(eq(x, 0), 1, x)))))
 

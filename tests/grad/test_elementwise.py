@@ -53,6 +53,14 @@ def test_real_and_complex_together(rng):
     assert complex(evaluated(g, {z1: 3 + 4j})) == pytest.approx(6 + 8j)
 
 
+@pytest.mark.parametrize("base", [-2, 3.0, np.array([-0.5, 2.0, -3.0])], ids=str)
+def test_powers_of_negative_numbers_by_complex_exponents(base, rng):
+    z = rng.normal(size=3) + 1j * rng.normal(size=3)
+    verify_grad(lambda z: base**z, [z], rng=rng, mode=PLAIN)
+    if isinstance(base, np.ndarray):
+        verify_grad(lambda x, z: x**z, [base, z], rng=rng, mode=PLAIN)
+
+
 def evaluated(variable, given):
     from termgraph.terms.evaluate import evaluate
 
