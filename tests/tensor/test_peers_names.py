@@ -1,13 +1,8 @@
 """Names of other libraries' functions: each that is missing has its reason here, and what to write instead."""
 
-import operator
-import re
-
 import pytest
 
-import termgraph as tg
 import termgraph.tensor as T
-from termgraph.tensor import elsewhere
 
 # What each module has beside the names of `T` and its namespaces: a reason, and the names.
 MISSING = {
@@ -134,14 +129,3 @@ def test_a_name_that_is_missing_has_its_reason(module):
 @pytest.mark.parametrize("module", HERE)
 def test_names_that_are_here(module):
     assert sorted(set(HERE[module].split()) - names(module)) == []
-
-
-def test_what_is_to_be_written_instead_is_there():
-    """Hints name functions that exist, for names that do not."""
-    for names, home in ((elsewhere.FUNCTIONS, T), (elsewhere.TOP, tg)):
-        for name, text in names.items():
-            assert not hasattr(home, name), name
-            with pytest.raises(AttributeError, match="write "):
-                getattr(home, name)
-            for place, path in re.findall(r"\b(tg|T)\.([\w.]*\w)\(", text):
-                operator.attrgetter(path)({"tg": tg, "T": T}[place])

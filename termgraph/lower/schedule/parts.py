@@ -1,7 +1,8 @@
 """What is stored where memory is short (`memory_limit=`): parts of arrays that wait for a late reader, and sums of
 arrays, each as soon as two of them are there. Loops read less then, and what they read is dropped earlier.
 
-Values are the same bits: a part is a copy, and sums are added up in the same order. May import this package.
+A part is a copy, and sums of arrays are added up in the same order. Sums over elements may be added up in another one:
+how many partial results they have is a matter of all that their loop computes. May import this package.
 """
 
 from __future__ import annotations

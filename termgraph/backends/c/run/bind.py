@@ -21,6 +21,7 @@ from termgraph.stages import Ledger
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import HOW_TO_BROADCAST
 from termgraph.terms.ops.loop import places_of
+from termgraph.terms.ops.shaping import specify_shape
 from termgraph.terms.text import one_line
 
 NO_ROOM = -2  # TG_NOMEM of abi.h
@@ -42,7 +43,7 @@ def failure(program: CProgram, code: int, op: int, *numbers: int) -> Exception:
     kind = site.term.op.params["error"] if site.term.op.family is holds else kind
     name = "" if site.leaf is None else places_of(site.term.op).get(site.leaf, (None, ()))[0] or repr(site.leaf)
     text = site.text.format(*numbers, name=name)
-    if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2]:
+    if code == LENGTH_DIFFERS and kind is ShapeError and 1 in numbers[:2] and site.term.op.family is not specify_shape:
         text += f"; {HOW_TO_BROADCAST}"
     error: Any = kind(text)
     if site.loops:
