@@ -61,3 +61,20 @@ def test_updates_in_place_read_what_was_there(rng):
     e = np.eye(6, dtype=bool)
     np.testing.assert_array_equal(t.get_value(), np.where(e, a[:, ::-1], a))
     np.testing.assert_array_equal(s.get_value(), np.where(e, np.where(e, a, a).T[::-1], 0.0))
+
+
+@pytest.mark.parametrize("step", [1, 2, -2, 3])
+def test_all_that_is_asked_besides_the_place(step, rng):
+    """Every second row read backwards: that a row is within, and that it is one of these."""
+    given, z = T.tensor("given", "float64", shape=(None, 3)), T.vector("z")
+    rows = T.set_subtensor(T.zeros((given.shape[0], 3))[::step, 1], z)
+    ys, _ = tg.scan(lambda x, h: h * 0.5 + x, sequences=rows[::-1], outputs_info=T.zeros(3))
+    value = np.zeros((8, 3))
+    values = value, rng.standard_normal(len(value[::step]))
+    found = tg.function([given, z], ys, mode=tg.Mode(linker="c"))(*values)
+    value[::step, 1] = values[1]
+    h, expected = np.zeros(3), []
+    for x in value[::-1]:
+        h = h * 0.5 + x
+        expected.append(h)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

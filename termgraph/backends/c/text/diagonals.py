@@ -18,12 +18,12 @@ from termgraph.terms.ops.elementwise import cast, logical_and, switch
 
 
 class OneApart(NamedTuple):
-    """A loop without its choice, where in it the other element is, and what stores that, if `also` is true."""
+    """A loop without its choice, where in it the other element is, and what stores that, if all of `also` is true."""
 
     loop: Loop
     place: Poly
     body: list[Node]
-    also: Any
+    also: list[Any]
 
 
 def one_apart(n: Loop) -> OneApart | None:
@@ -76,16 +76,14 @@ def _choice(value: Any) -> tuple[Any, Any, Any]:
     return None, None, None
 
 
-def _one_place(condition: Any, made: dict[Any, Let]) -> tuple[Any, Any]:
+def _one_place(condition: Any, made: dict[Any, Let]) -> tuple[Any, list[Any]]:
     """Of a condition the test for one place, and what else it asks that is known before the loop."""
     parts = [] if condition is None else [condition]
     if parts and condition.op.family is logical_and:
         parts = [*condition.args]
     tests = [t for t in parts if t.op.family is ITEST and t.op.params["test"] == "eq" and t in made]
     others = [t for t in parts if t not in tests and t not in made]
-    return (
-        (tests[0], others[0] if others else None) if len(tests) == 1 and len(parts) <= 1 + len(others) else (None, None)
-    )
+    return (tests[0], others) if len(tests) == 1 and len(parts) == 1 + len(others) else (None, [])
 
 
 def _lies_alike(rest: Any, write: Write) -> bool:

@@ -48,7 +48,7 @@ class VectorLoops(Printer):
         i, last = f"i{n.var.level}", end or self.poly(n.var.extent)
         with self.block(""):
             self.add(f"const int64_t {i} = {self.poly(apart.place)};")
-            also = "" if apart.also is None else f" && {self.ref(apart.also)}"
+            also = "".join(f" && {self.ref(t)}" for t in apart.also)
             with self.block(f"if ({i} >= {begin} && {i} < {last}{also})"):
                 self.body(apart.body)
 
