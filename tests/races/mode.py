@@ -41,17 +41,18 @@ def library() -> ctypes.CDLL:
 @functools.cache
 def path() -> str:
     """Where that lies; from the cache if it was built before."""
+    from termgraph.backends.c import run
     from termgraph.backends.c.build.cache import default_cache
     from termgraph.backends.c.build.cache_files import digest
 
-    source = HERE / "races.c"
-    command = ["gcc", "-O2", "-shared", "-fPIC", "-w", f"-Wl,-soname,{LIBRARY}", str(source)]
+    source, abi = HERE / "races.c", Path(run.__file__).parent / "abi.h"
+    command = ["gcc", "-O2", "-shared", "-fPIC", "-w", f"-Wl,-soname,{LIBRARY}", f"-I{abi.parent}", str(source)]
 
     def make(directory: str) -> None:
         own = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         subprocess.run([*command, "-o", os.path.join(directory, LIBRARY), "-lpthread", "-ldl"], check=True, env=own)
 
-    parts = {"races": digest(source.read_text()), "command": " ".join(command)}
+    parts = {"races": digest(source.read_text() + abi.read_text()), "command": " ".join(command)}
     entry, _ = default_cache().get_or_make(parts, make, name="races", kind="races")
     return entry.file(LIBRARY)
 

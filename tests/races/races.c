@@ -4,7 +4,7 @@
    round is a job whose parts could all run at once: they run one after the other here, so what is found never depends on
    luck. Two accesses that are atomic are no race, nor is what comes before a release, and what after its acquisition.
    Each part's own stack is left out.
-   Build: gcc -O2 -shared -fPIC races.c -o libraces.so -lpthread -ldl */
+   Build: gcc -O2 -shared -fPIC -I../../termgraph/backends/c/run races.c -o libraces.so -lpthread -ldl */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi.h" /* tg_body, tg_past, TG_MAX_PARTS */
+
 #define API __attribute__((visibility("default")))
 
 /* ------------------------------------------------------------------ what is known of a byte in this round */
 typedef enum { READ, WRITE, ATOMIC, KINDS } Kind;
-enum { PAGE = 4096, BUCKETS = 1 << 16, MOST_FOUND = 200, MOST_RELEASED = 4096, TG_MAX_PARTS = 256 };
+enum { PAGE = 4096, BUCKETS = 1 << 16, MOST_FOUND = 200, MOST_RELEASED = 4096 };
 typedef struct {
     uint32_t round;
     int32_t first[KINDS], second[KINDS]; /* two parts that did so: no third can matter */
@@ -175,7 +177,6 @@ API void races_told(int k, char *to, size_t room)
 }
 
 /* ------------------------------------------------------------------ the runtime of compiled C */
-typedef void (*tg_body)(void *context, int64_t begin, int64_t end, int64_t part);
 
 API int64_t races_parts(int64_t n, int64_t grain)
 {
@@ -197,13 +198,6 @@ API void races_parallel_for(tg_body body, void *context, int64_t n, int64_t grai
     }
     if (!inside) races_end();
 }
-typedef struct tg_past {
-    void *context;
-    int64_t size, buffers;
-    tg_body kernel;
-    int64_t n, cost, grain, count;
-    const int64_t *results;
-} tg_past;
 API void races_each_past(const tg_past *p) { races_parallel_for(p->kernel, p->context, p->n, 1); }
 
 API void *races_malloc(size_t n)

@@ -17,10 +17,10 @@ def never_meet(place: Sequence[Poly], vars_: Iterable[Var]) -> bool:
     told: set[Poly] = set(place)
     while unknown:
         found = {p for q in told for p in (*_parts(q, unknown), *_joined(q, told))} - told
-        counts = {v for v in unknown if poly(v) in told or poly(v) in found}
+        told |= found
+        counts = {v for v in unknown if poly(v) in told}
         if not found and not counts:
             return False
-        told |= found
         unknown -= counts
     return True
 
