@@ -13,6 +13,9 @@ from termgraph.backends.c.text.shared_lengths import Function, numbers_apart
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 LINKER = "auto"
+# Later versions of gcc take what a known length leaves over in shorter vectors, whose functions round otherwise.
+MAJOR = re.search(r"(\d+)\.\d+\.\d+$", find_compiler().version) if find_compiler() else None
+RESTS_DIFFER = MAJOR is not None and int(MAJOR[1]) > 12
 
 
 def function(line, places=1, range=None):
@@ -160,7 +163,10 @@ def test_values_are_those_of_functions_of_their_own(model, monkeypatch, tmp_path
     g, _ = compiled(model, tmp_path / "b")
     assert len(f.source("c")) < len(g.source("c"))
     for got, wanted in zip(f(*values), g(*values)):
-        np.testing.assert_array_equal(got, wanted)
+        if RESTS_DIFFER and got.dtype.kind == "f":
+            np.testing.assert_allclose(got, wanted, rtol=64 * np.finfo(got.dtype).eps, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_layers_that_all_differ_are_as_many_functions_as_a_few():

@@ -1,6 +1,7 @@
 """Convolutions and pooling in plain loops, where new values are written and there is no memory: all or nothing."""
 
 import ctypes
+import re
 from itertools import product
 
 import numpy as np
@@ -115,13 +116,11 @@ def net(rng):
     return f, weights, rng.standard_normal((2, 8, 16, 16)).astype("float32")
 
 
-SCARCE = """
-char *getenv(const char *);
-int atoi(const char *);
-static unsigned tg_drawn;
-#define tg_lacks() (((tg_drawn = tg_drawn * 1664525u + 1013904223u) >> 16) % 100 < (unsigned)atoi(getenv("TG_LACKS")))
-#define tg_scarce(n) (tg_lacks() ? 0 : malloc(n))
-"""
+# Whole where it stands: what programs share is compiled without what the program declares.
+LACKS = """({ char *getenv(const char *); int atoi(const char *); static unsigned drawn = __LINE__ * 2654435761u;
+((drawn = drawn * 1664525u + 1013904223u) >> 16) % 100 < (unsigned)atoi(getenv("TG_LACKS")); }) ? 0 : """.replace(
+    "\n", " "
+)
 
 
 def test_without_memory_all_weights_change_or_none(monkeypatch):
@@ -129,8 +128,7 @@ def test_without_memory_all_weights_change_or_none(monkeypatch):
     own = routine_helpers.helpers
 
     def scarce(source):
-        text = own(source).replace("= malloc(", "= tg_scarce(").replace(" : malloc(", " : tg_scarce(")
-        return text.replace("void free(void *);", f"void free(void *);{SCARCE}", 1)
+        return re.sub(r"(= | : )(?=malloc\()", rf"\1{LACKS}", own(source))
 
     like, others, x = net(np.random.default_rng(4))
     said = 'setenv("TG_PLAINLY", "1", 1);'

@@ -45,11 +45,11 @@ static void tg_fft_root(int64_t k, int64_t n, double *to)
     const double whole = 6.283185307179586476925 / (double)n;
     const int64_t eighth = 8 * k / n;
     double c, s;
-    if (eighth == 0) c = cos(whole * k), s = sin(whole * k);
-    else if (eighth < 3) c = sin(whole * (0.25 * n - k)), s = cos(whole * (0.25 * n - k));
-    else if (eighth < 5) c = -cos(whole * (0.5 * n - k)), s = sin(whole * (0.5 * n - k));
-    else if (eighth < 7) c = -sin(whole * (0.75 * n - k)), s = -cos(whole * (0.75 * n - k));
-    else c = cos(whole * (n - k)), s = -sin(whole * (n - k));
+    if (eighth == 0) c = __builtin_cos(whole * k), s = __builtin_sin(whole * k);
+    else if (eighth < 3) c = __builtin_sin(whole * (0.25 * n - k)), s = __builtin_cos(whole * (0.25 * n - k));
+    else if (eighth < 5) c = -__builtin_cos(whole * (0.5 * n - k)), s = __builtin_sin(whole * (0.5 * n - k));
+    else if (eighth < 7) c = -__builtin_sin(whole * (0.75 * n - k)), s = -__builtin_cos(whole * (0.75 * n - k));
+    else c = __builtin_cos(whole * (n - k)), s = -__builtin_sin(whole * (n - k));
     to[0] = c, to[1] = -s;
 }
 """
