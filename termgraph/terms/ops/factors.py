@@ -21,7 +21,9 @@ scipy_linalg, lapack = lazy("scipy.linalg"), lazy("termgraph.terms.lapack")
 
 
 def _each(function: Callable[..., tuple[Any, ...]], *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-    """A function of single matrices, over the leading dimensions, which broadcast."""
+    """A function of single matrices, which gives new arrays, over the leading dimensions, which broadcast."""
+    if all(a.ndim == 2 for a in operands):
+        return function(*operands)
     batch = np.broadcast_shapes(*[a.shape[:-2] for a in operands])
     wide = [np.broadcast_to(a, batch + a.shape[-2:]) for a in operands]
     some = 0 not in batch
@@ -45,7 +47,7 @@ def _infer_lu(a: Type) -> TupleType:
 def _lu(a: np.ndarray) -> tuple[np.ndarray, ...]:
     def one(a: np.ndarray) -> tuple[Any, ...]:
         if 0 in a.shape:
-            return a, np.zeros(0, np.int64)
+            return a.copy(), np.zeros(0, np.int64)
         getrf = scipy_linalg.get_lapack_funcs("getrf", (a,))
         lu, pivots, _ = getrf(a)  # a zero on the diagonal is the caller's: SciPy warns, and goes on
         return lu, pivots.astype(np.int64)
@@ -128,10 +130,12 @@ def _infer_order(pivots: Type) -> TensorType:
 
 
 def _order(pivots: np.ndarray) -> np.ndarray:
-    order = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+    order = np.empty(pivots.shape, np.int64)
     for at in np.ndindex(*pivots.shape[:-1]):
-        for i, k in enumerate(pivots[at]):
-            order[at][[i, k]] = order[at][[k, i]]
+        row = list(range(pivots.shape[-1]))
+        for i, k in enumerate(pivots[at].tolist()):
+            row[i], row[k] = row[k], row[i]
+        order[at] = row
     return order
 
 
@@ -149,7 +153,7 @@ def _infer_polar(a: Type) -> TupleType:
 
 
 polar = _linalg(
-    "polar", _infer_polar, lambda a: _each(lambda a: scipy_linalg.polar(a) if a.size else (a, a.T @ a), _as_lapack(a)),
+    "polar", _infer_polar, lambda a: _each(lambda a: scipy_linalg.polar(a) if a.size else (a.copy(), a.T @ a), _as_lapack(a)),
     nout=2, doc="u and p with u @ p = a, where p is Hermitian and has no negative eigenvalues.",
 )  # fmt: skip
 
@@ -161,7 +165,7 @@ def _infer_schur(a: Type) -> TupleType:
 
 
 schur = _linalg(
-    "schur", _infer_schur, lambda a: _each(lambda a: scipy_linalg.schur(a) if a.size else (a, a), _as_lapack(a)),
+    "schur", _infer_schur, lambda a: _each(lambda a: scipy_linalg.schur(a) if a.size else (a.copy(), a.copy()), _as_lapack(a)),
     nout=2, doc="t and z with z @ t @ z^H = a, where z is unitary and t triangular, of real matrices in blocks.",
 )  # fmt: skip
 
@@ -183,12 +187,25 @@ def _infer_sylvester(a: Type, b: Type, q: Type) -> TensorType:
     return TensorType.of(lapack_dtype("solve_sylvester", left, right, given), (*batch, *sides))
 
 
+def _lyapunov(a: np.ndarray, adjoint: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The x with a @ x + x @ adjoint = q, as `solve_sylvester` finds it: one Schur form is that of both matrices."""
+    r, u = scipy_linalg.schur(a)
+    back = u.conj().T
+    f = back @ q @ u
+    y, scale, _ = scipy_linalg.get_lapack_funcs("trsyl", (r, f))(r, r, f, tranb="C")
+    found: np.ndarray = u @ (scale * y) @ back
+    return found
+
+
 def _sylvester(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     operands = [_as_lapack(v) for v in (a, b, q)]
     dtype = np.result_type(*operands)
 
     def one(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> tuple[Any, ...]:
-        return (scipy_linalg.solve_sylvester(a, b, q).astype(dtype, copy=False) if q.size else q,)
+        if not q.size:
+            return (q.astype(dtype),)
+        solve = _lyapunov if np.array_equal(b, a.conj().T) else scipy_linalg.solve_sylvester
+        return (solve(a, b, q).astype(dtype, copy=False),)
 
     return _each(one, *operands)[0]
 
