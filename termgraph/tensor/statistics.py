@@ -164,7 +164,7 @@ def gradient(f: TensorLike, *spacing: TensorLike, axis: AxisLike = None, edge_or
     f = cast(f, "float64") if f.type.kind in "biu" else f
     axes = axes_of(None, f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = tuple([normal_axis(k, f.ndim) for k in axes])
-    steps = list(spacing) or [1.0]
+    steps = list(spacing) or [1]  # which takes the dtype of f
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
         raise TypeError(f"gradient: {len(steps)} spacings for {len(axes)} axes; give one, or one for each axis")

@@ -83,8 +83,29 @@ def test_equations(rng):
     c, d = m + 1j * rng.normal(size=(4, 4)) / 9, square + 1j
     known = T.tensor("known", dtype="complex128", shape=(4, 4))
     same([L.solve_discrete_lyapunov(known, d).eval({known: c})], [sla.solve_discrete_lyapunov(c, d)])
+    several = np.stack([c, m, 2 * c])
+    x = L.solve_continuous_lyapunov(T.constant(several), T.constant(square)).eval()
+    for each, found_x in zip(several, x, strict=True):
+        np.testing.assert_allclose(found_x, sla.solve_continuous_lyapunov(each, square), rtol=1e-10)
     with pytest.raises(ShapeError, match="q must have as many rows as a"):
         L.solve_sylvester(T.eye(2), b, T.zeros((3, 2)))
+
+
+def test_both_matrices_of_lyapunovs_equation_have_one_schur_form(rng, monkeypatch):
+    a, b, q = T.dmatrices("a", "b", "q")
+    f = tg.function([a, b, q], L.solve_sylvester(a, b, q))
+    m, right = rng.normal(size=(2, 4, 4))
+    counted = []
+    monkeypatch.setattr(sla, "schur", lambda *given, schur=sla.schur: counted.append(1) or schur(*given))
+    np.testing.assert_allclose(f(m, m.T, right), sla.solve_sylvester(m, m.T, right), rtol=1e-9)
+    assert len(counted) == 1
+
+
+def test_factors_of_nothing_are_not_the_argument():
+    a = T.dmatrix("a")
+    nothing = np.zeros((0, 0))
+    found = tg.function([a], [*L.lu_factor(a), *L.schur(a), L.solve_sylvester(a, a, a)])(nothing)
+    assert len({id(v) for v in (nothing, *found)}) == 6
 
 
 def test_derivatives(rng):

@@ -9,6 +9,7 @@ import scipy.special
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.traverse import subterms
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))
 WITH_NAN = np.where(X > 1, np.nan, X)
@@ -88,6 +89,12 @@ def test_areas():
     same(T.trapezoid(C(X), dx=0.3, axis=0), np.trapezoid(X, dx=0.3, axis=0))
     same(T.trapezoid(C(X), C(X), axis=0), np.trapezoid(X, X, axis=0))
     same(T.trapezoid([1, 2, 4]), np.trapezoid([1, 2, 4]))
+
+
+def test_gradients_of_float32_are_computed_in_float32():
+    x = T.fvector("x")
+    wide = [t for t in subterms([T.gradient(x).term]) if t.type.dtype == "float64"]
+    assert not wide
 
 
 @pytest.mark.parametrize("edge_order", [1, 2])

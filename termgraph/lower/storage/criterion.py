@@ -24,8 +24,8 @@ MANY_ROWS = 8
 EXACT = ("max", "min", "argmax", "argmin")  # folds that are the same in any order
 
 
-def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: Collection[Poly]) -> list[Any]:
-    """Terms to store, read off the values of all statements; of two, one above the other, only the inner one.
+def unsettled(push: Push, stores: Sequence[Any], cuts: Collection[Any], cut_at: Collection[Poly]) -> list[Any]:
+    """Terms to store, read off all statements; of two, one above the other, only the inner one.
 
     `cut_at` are indices along an axis of which each part has a statement of its own.
     """
@@ -34,14 +34,18 @@ def unsettled(push: Push, values: Sequence[Any], cuts: Collection[Any], cut_at: 
     images: dict[Any, set[Any]] = {}
     picks: list[Any] = []
     compared: list[Any] = []
+    values = [x.value for x in stores]
+    for x in stores:
+        if holes(s.free(x.value)):
+            _of_every_row(push, [x.value], frozenset(x.vars), cuts, new)
     for t in scalars(values):
         if asks_equality(t):
             compared += t.args
         if t.op.family is PICK:
             picks.append(t)
             _folds_in_arms(push, t, cuts, new)
-        if len(s.free(t)) > 1:
-            _of_every_row(push, t, cuts, new)
+        if len(s.free(t)) > 1 and not holes(s.free(t)):  # else it is an operand of something larger that is the same
+            _of_every_row(push, t.args or kids(t), s.free(t), cuts, new)
         if not is_work(s, t) or t not in origin:
             continue
         source, index = origin[t]
@@ -105,22 +109,24 @@ def _moves(place: Poly, v: Var | None) -> bool:
     return any(not isinstance(a, Apply) or (a.fn != "floordiv" and any(_moves(p, v) for p in a.args)) for a in inside)
 
 
-def _of_every_row(push: Push, t: AnyTerm, cuts: Collection[Any], new: dict[Any, None]) -> None:
-    """Operands that are the same in every row, and together take long: roots and quotients of a row of numbers."""
+def _of_every_row(
+    push: Push, operands: Sequence[AnyTerm], around: frozenset[Var], cuts: Collection[Any], new: dict[Any, None]
+) -> None:
+    """Operands, of a result in loops over `around`, that are the same in every row, and together take long.
+
+    So are roots and quotients of a row of numbers. The result may be a statement that copies them to all rows.
+    """
     s, origin = push.scalars, push.origin
-    around = s.free(t)
-    if holes(around):
-        return  # an operand of something larger that is the same
-    todo = [a for a in t.args or kids(t) if s.free(a) is not around and holes(s.free(a))]
+    todo = [a for a in operands if s.free(a) is not around and holes(s.free(a))]
     while todo:
         a = todo.pop()
         if a not in origin:  # a reciprocal that was made of a quotient
             todo += kids(a)
             continue
-        source = origin[a][0]
+        source, index = origin[a]
         if source in cuts or source in new or source.op in (ARG, CONST):
             continue
-        if is_long_in_every_row(s, a, around):
+        if is_long_in_every_row(s, a, around) and all(p.fv <= s.free(a) for p in index):  # else it is as large itself
             new[source] = None
 
 

@@ -264,8 +264,8 @@ class Storage:
                 self._forget(self.late.pop())
 
     def _unsettled(self) -> list[Any]:
-        values = [x.value for x in self.stores if isinstance(x, Store)]
-        return criterion.unsettled(self.push, values, self.cuts, self.cut_at)
+        stores = [x for x in self.stores if isinstance(x, Store)]
+        return criterion.unsettled(self.push, stores, self.cuts, self.cut_at)
 
     # ------------------------------------------------------------------ writing down
     def _buf(self, t: Const | AnyTerm) -> Buf:

@@ -80,6 +80,32 @@ def test_roots_and_quotients_of_a_row_are_not_computed_for_every_row():
     assert f(values[:, :0], scales[:0]).shape == (7, 0)
 
 
+def test_what_is_copied_to_all_rows_is_computed_once():
+    """Also where the statement that copies it is nothing but that: a row over rows of another array, or added there."""
+    x, v, w, u = T.dmatrix("x"), *T.dvectors("v", "w", "u")
+    rows, v_, w_, u_ = np.ones((5, 3)), *np.random.default_rng(0).uniform(1, 2, (3, 3))
+    for write, wanted in ((T.set_subtensor, 0), (T.inc_subtensor, 1)):
+        f = tg.function([x, v, w, u], write(x[1:], v / w / u), mode=C)
+        over = kernels(f).rpartition("static void kernel")[2]
+        assert " / " not in over
+        got = f(rows, v_, w_, u_)
+        np.testing.assert_allclose(got[1:], np.broadcast_to(wanted + v_ / w_ / u_, (4, 3)), rtol=1e-15)
+        np.testing.assert_array_equal(got[0], 1)
+        assert f(rows[:1], v_, w_, u_).shape == (1, 3)
+
+
+def test_windows_spread_back_are_computed_once_for_each_row_of_them(rng):
+    """The gradient of averages of uneven windows: which windows a column is in does not depend on the row."""
+    x = T.tensor4("x", dtype="float64")
+    f = tg.function([x], T.grad((T.nnet.adaptive_avg_pool2d(x, 3) ** 2).sum(), x), mode=C)
+    for kernel in kernels(f).split("static void kernel")[1:]:
+        if "out0[" in kernel:
+            assert " / " not in kernel and "if (v" not in kernel
+    images = rng.normal(size=(2, 3, 7, 8))
+    plain = tg.function([x], T.grad((T.nnet.adaptive_avg_pool2d(x, 3) ** 2).sum(), x), mode=tg.Mode(linker="vm"))
+    np.testing.assert_allclose(f(images), plain(images), rtol=1e-13)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint8"])
 def test_whole_numbers_are_divided_as_numpy_does(dtype):
     """Short ones by a shorter instruction; the ends of the types, zeros and what lies about 2**32 by the long one."""
