@@ -153,7 +153,8 @@ def _infer_polar(a: Type) -> TupleType:
 
 
 polar = _linalg(
-    "polar", _infer_polar, lambda a: _each(lambda a: scipy_linalg.polar(a) if a.size else (a.copy(), a.T @ a), _as_lapack(a)),
+    "polar", _infer_polar,
+    lambda a: _each(lambda a: scipy_linalg.polar(a) if a.size else (a.copy(), a.T @ a), _as_lapack(a)),
     nout=2, doc="u and p with u @ p = a, where p is Hermitian and has no negative eigenvalues.",
 )  # fmt: skip
 
@@ -165,7 +166,8 @@ def _infer_schur(a: Type) -> TupleType:
 
 
 schur = _linalg(
-    "schur", _infer_schur, lambda a: _each(lambda a: scipy_linalg.schur(a) if a.size else (a.copy(), a.copy()), _as_lapack(a)),
+    "schur", _infer_schur,
+    lambda a: _each(lambda a: scipy_linalg.schur(a) if a.size else (a.copy(), a.copy()), _as_lapack(a)),
     nout=2, doc="t and z with z @ t @ z^H = a, where z is unitary and t triangular, of real matrices in blocks.",
 )  # fmt: skip
 
