@@ -111,6 +111,18 @@ def test_what_later_compilers_refuse_all_of_them_refuse(line):
         build_plain([f"int later(int *p) {{ {line} }}"], "later")
 
 
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+def test_helpers_call_nothing_that_is_not_declared():
+    names = [*prelude._FIXED, *[name for module in prelude.LATER.values() for name in prelude.texts_of(module)]]
+    for table, kinds in ((prelude._FLOAT, "f"), (prelude._INTEGER, "iu"), (prelude._COMPLEX, "c")):
+        names += [f"tg_{name}_{kind}" for name in table for kind in prelude.TYPES if kind[0] in kinds]
+    text = "#include <stdint.h>\n#include <stddef.h>\n" + prelude.needed("\n".join(f"{name}();" for name in names))
+    command = [*find_compiler().command, *find_compiler().flags, "-fsyntax-only", "-xc", "-"]
+    said = subprocess.run(command, input=text, capture_output=True, text=True).stderr
+    assert len(names) > 400 and "tg_native" in said  # which a program's own header declares
+    assert not [line for line in said.splitlines() if "implicit" in line]
+
+
 NAN_FOLDS = [T.nanmax, T.nansum, lambda x: T.nanmean(x, axis=1), lambda x: T.nanvar(x), lambda x: (x * 1j).sum()]
 
 

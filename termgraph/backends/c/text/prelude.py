@@ -269,7 +269,7 @@ _COMPLEX = {
         }}
         return br < 0 ? tg_div_{N}(one, out) : out;
     }}
-    return cpow{S}(a, b);
+    return __builtin_cpow{S}(a, b);
 }}""",
 }
 _PHILOX_ROUND = """
