@@ -27,7 +27,8 @@ MODULES = {
               "fft": ("scipy.fft", "numpy.fft"),
               "nnet": ("scipy.special",), "sparse": ("scipy.sparse",)},
     "jax": {"": ("jax.numpy", "jax.scipy.special", "jax.nn", "jax.lax"),
-            "linalg": ("jax.numpy.linalg", "jax.scipy.linalg"), "fft": ("jax.numpy.fft",), "nnet": ("jax.nn",)},
+            "linalg": ("jax.numpy.linalg", "jax.scipy.linalg"), "fft": ("jax.numpy.fft", "jax.scipy.fft"),
+            "nnet": ("jax.nn",)},
     "torch": {"": ("torch", "torch.special", "torch.nn.functional"), "linalg": ("torch.linalg",), "fft": ("torch.fft",),
               "nnet": ("torch.nn.functional",)},
 }  # fmt: skip

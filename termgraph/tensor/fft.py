@@ -1,4 +1,4 @@
-"""T.fft: discrete Fourier transforms with numpy.fft's names."""
+"""T.fft: discrete Fourier transforms with numpy.fft's names, and scipy.fft's of cosines and sines."""
 
 from __future__ import annotations
 
@@ -7,26 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.tensor.creation import arange, zeros
-from termgraph.tensor.indexing import set_subtensor
+from termgraph.tensor.cosines import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from termgraph.tensor.creation import arange
 from termgraph.tensor.joining import concatenate, roll
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
+from termgraph.tensor.points import computed_points, known_points, of_points, over_axes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
 from termgraph.terms.ops.elementwise import conj, real
 from termgraph.terms.ops.shapes import normal_axis
-
-
-def _of_length(a: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
-    """The first n numbers along an axis, with zeros behind them if there are fewer."""
-    before = (slice(None),) * axis
-    kept = a[(*before, slice(0, n))]
-    shape = [n if d == axis else length(a, d) for d in range(a.ndim)]
-    return set_subtensor(zeros(shape, dtype=a.dtype)[(*before, slice(0, length(kept, axis)))], kept)
 
 
 def _whole_spectrum(half: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
@@ -36,19 +29,11 @@ def _whole_spectrum(half: TensorVariable, n: TensorVariable, axis: int) -> Tenso
     return concatenate([half, conj(mirrored[(*before, slice(None, None, -1))])], axis=axis)
 
 
-def _known_points(n: Any) -> int | None:
-    if isinstance(n, bool) or not (n is None or hasattr(n, "__index__")):
-        raise TypeError(f"the number of points n must be an integer, got {n!r}")
-    return None if n is None else n.__index__()
-
-
 def _symbolic_points(op: Op, a: TensorVariable, n: TensorVariable, axis: int, norm: str) -> TensorVariable:
     """The transform of a number of points that is known when it runs: of an array that is cut or filled to it."""
-    if n.ndim or n.type.kind not in "iu":
-        raise TypeError(f"the number of points n must be an integer, got {n!r} of type {n.type}")
     if op is not ops.irfft:
-        return op(_of_length(a, n, axis), n=None, axis=axis, norm=norm)
-    whole = _whole_spectrum(_of_length(a, n // 2 + 1, axis), n, axis)
+        return op(of_points(a, n, axis), n=None, axis=axis, norm=norm)
+    whole = _whole_spectrum(of_points(a, n // 2 + 1, axis), n, axis)
     return real(ops.ifft(whole, n=None, axis=axis, norm=norm))
 
 
@@ -61,8 +46,8 @@ def _function(op: Op, doc: str) -> Callable:
             raise ValueError(f"{op.name} needs an array with at least one dimension")
         axis, norm = normal_axis(axis, a.ndim), norm or "backward"
         if hasattr(n, "term"):
-            return _symbolic_points(op, a, as_tensor(n), axis, norm)
-        return op(a, n=_known_points(n), axis=axis, norm=norm)
+            return _symbolic_points(op, a, computed_points(n), axis, norm)
+        return op(a, n=known_points(n), axis=axis, norm=norm)
 
     transform.__name__ = transform.__qualname__ = op.name
     transform.__doc__ = (
@@ -77,26 +62,12 @@ rfft = _function(ops.rfft, "The transform of real numbers: its n // 2 + 1 non-ne
 irfft = _function(ops.irfft, "The inverse of `rfft`; say n if it is odd (by default twice the length, less 2).")
 
 
-def _over_axes(
-    a: TensorVariable, s: Sequence[int] | None, axes: Sequence[int] | None, default: int | None
-) -> list[tuple]:
-    """(axis, n) for each axis to transform, the last one first."""
-    if axes is None:
-        count = len(s) if s is not None else default if default is not None else a.ndim
-        axes = range(-count, 0)
-    places = [normal_axis(d, a.ndim) for d in axes]
-    sizes = [None] * len(places) if s is None else list(s)
-    if len(sizes) != len(places):
-        raise ValueError(f"fft: {len(sizes)} sizes for {len(places)} axes")
-    return [(d, length(a, d) if n == -1 else n) for d, n in zip(places, sizes)][::-1]  # -1: all there are
-
-
 def _several(one: Callable, name: str, default: int | None, doc: str) -> Callable:
     def transform(
         a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
     ) -> TensorVariable:
         a = as_tensor(a)
-        for axis, n in _over_axes(a, s, axes, default):
+        for axis, n in over_axes(a, s, axes, default):
             a = one(a, n, axis, norm)
         return a
 
@@ -117,7 +88,7 @@ def rfftn(
 ) -> TensorVariable:
     """The transform of real numbers over several axes; the last of them has the non-negative frequencies."""
     a = as_tensor(a)
-    for k, (axis, n) in enumerate(_over_axes(a, s, axes, None)):
+    for k, (axis, n) in enumerate(over_axes(a, s, axes, None)):
         a = fft(a, n, axis, norm) if k else rfft(a, n, axis, norm)
     return a
 
@@ -128,7 +99,7 @@ def irfftn(
 ) -> TensorVariable:
     """The inverse of `rfftn`."""
     a = as_tensor(a)
-    last, *others = _over_axes(a, s, axes, None)
+    last, *others = over_axes(a, s, axes, None)
     for axis, n in reversed(others):
         a = ifft(a, n, axis, norm)
     return irfft(a, last[1], last[0], norm)
@@ -213,8 +184,9 @@ def rfftfreq(n: int | TensorVariable, d: float | TensorVariable = 1.0) -> Tensor
 
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idctn", "idst",
+    "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq",
+    "rfftn",
 ]  # fmt: skip
 
 

@@ -101,6 +101,8 @@ HERE = {
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
     "lfilter medfilt medfilt2d oaconvolve periodogram sosfilt sosfiltfilt spectrogram stft welch",
+    "jax.scipy.fft": "dct dctn idct idctn",
+    "scipy.fft": "dct dctn dst dstn idct idctn idst idstn",
     "jax.scipy.ndimage": "map_coordinates",
     "jax.scipy.stats": "bernoulli beta betabinom binom cauchy chi2 expon gamma gennorm geom gumbel_l gumbel_r laplace "
     "logistic nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy",

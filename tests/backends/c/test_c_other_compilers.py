@@ -102,7 +102,10 @@ def test_without_vector_mathematics_functions_are_called_one_by_one(known, cache
 
 
 def test_flags_of_clang_name_vector_mathematics_only_where_all_of_it_is(monkeypatch):
-    assert compilers._choices("gcc") == [("-march=native", compilers._CLEARED), ("-march=native",)]
+    passes = compilers._LOOKED_AT_ONCE
+    assert compilers._choices("gcc") == [
+        ("-march=native", compilers._CLEARED, *kept) for kept in (passes, passes[:1], ())
+    ] + [("-march=native",)]
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset({"exp"}))
     assert compilers._choices("clang") == [("-march=native",)]
     monkeypatch.setattr(compilers, "libmvec", lambda: frozenset(compilers._LIBMVEC_ONE + compilers._LIBMVEC_TWO))

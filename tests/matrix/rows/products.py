@@ -1,6 +1,7 @@
 """Rows of products, of T.linalg and of T.fft. What is not unique (signs of vectors) is compared by what it must satisfy."""
 
 import numpy as np
+import scipy.fft
 import scipy.linalg as sla
 
 import termgraph.tensor as T
@@ -367,6 +368,18 @@ for name in ["fft2", "ifft2", "rfft2", "irfft2"]:
     row(f"fft.{name}", lambda a, f=getattr(T.fft, name): f(a), lambda a, f=getattr(np.fft, name): _wide_fft(f)(a),
         lambda c: c.at_least(2, False).x(special=False), ranks=(2, 3),
         dtypes=FFT_DTYPES[:4] if name == "rfft2" else FFT_DTYPES, **FOURIER)  # fmt: skip
+
+
+def _cosines(c):
+    c.at_least(2, False).x(special=False)
+    return {"type": c.pick(1, 2, 3, 4), "n": c.pick(None, None, 3, 8), "axis": c.axis(), "norm": c.pick(None, "ortho", "forward")}
+
+
+for name in ["dct", "idct", "dst", "idst"]:
+    row(f"fft.{name}", getattr(T.fft, name), getattr(scipy.fft, name), _cosines, ranks=(1, 2, 3), dtypes=FFT_DTYPES, smooth=True,
+        **FOURIER)  # fmt: skip
+    row(f"fft.{name}n", getattr(T.fft, f"{name}n"), getattr(scipy.fft, f"{name}n"),
+        lambda c: {"type": c.pick(2, 3), **_transformed_along_some(c)}, ranks=(1, 2, 3), dtypes=FFT_DTYPES, **FOURIER)  # fmt: skip
 
 
 def _shifted(c):
