@@ -57,11 +57,14 @@ class Backward:
         constant: Iterable[Any] = (),
         order: list[Any] | None = None,
         known: Iterable[Any] = (),
+        behind: Mapping[Any, Any] | None = None,
     ) -> None:
+        """`behind` an input may be a term, with which it shares what arrives there."""
         pullbacks.refresh()
         self.order = children_first(seeds) if order is None else order
         self.stop = {id(t) for t in constant}
         self.wrt = {id(t) for t in wrt}
+        self.behind = behind or {}
         self.reached = self._reached()
         self.gates = Gates()
         self.waiting: dict[int, list] = {
@@ -81,6 +84,8 @@ class Backward:
                     if id(a) in found:
                         found.add(id(t))
                         break
+            elif id(t) not in stop and t in self.behind and id(self.behind[t]) in found:
+                found.add(id(t))
         return found
 
     def run(self) -> Backward:
@@ -104,6 +109,8 @@ class Backward:
                     full = spread(g, t)
             self.gradients[id(t)] = whole(Arrived(gate, full), data_of(t)) if id(t) in self.wrt else full
             if t.__class__ is not Term or id(t) in stop:
+                if id(t) not in stop and t in self.behind and id(self.behind[t]) in reached:
+                    waiting.setdefault(id(self.behind[t]), []).append(Arrived(gate, g))
                 continue
             if t.op.family is nth:
                 if id(t.args[0]) in reached:

@@ -13,7 +13,7 @@ from termgraph.grad.reverse import Backward
 from termgraph.grad.table import stable_forms
 from termgraph.terms.ops.elementwise import add
 from termgraph.terms.term import AnyTerm, Input, Term, mk
-from termgraph.terms.traverse import substitute
+from termgraph.terms.traverse import children_first_until, substitute
 
 
 def backward(
@@ -24,9 +24,9 @@ def backward(
     known: Sequence[AnyTerm] = (),
 ) -> Backward:
     """The backward pass from the seeds through the graph in its stable form."""
-    forms = stable_graph(order, {*wrt, *constant, *known})
+    forms, places = stable_graph(order, {*wrt, *constant, *known})
     if forms:
-        run = _through(forms, seeds, wrt, constant, known)
+        run = _through(forms, places, seeds, wrt, constant, known)
         if not run.refused:
             return run
     return Backward(seeds, wrt, constant, order, known).run()  # what is refused is told of the graph as it was written
@@ -34,6 +34,7 @@ def backward(
 
 def _through(
     forms: Mapping[Any, Any],
+    places: Mapping[Any, Any],
     seeds: Mapping[Any, Any],
     wrt: Sequence[AnyTerm],
     constant: Sequence[AnyTerm],
@@ -44,23 +45,47 @@ def _through(
         t = forms.get(t, t)
         moved[t] = mk(add, (moved[t], g)) if t in moved else g
     wanted, held, settled = [[forms.get(t, t) for t in terms] for terms in (wrt, constant, known)]
-    run = Backward(moved, wanted, held, known=settled)
+    behind = {forms[t]: form for t, form in places.items()}
+    run = Backward(moved, wanted, held, _order(moved, behind) if behind else None, settled, behind)
     run.sources.update({new: old for old, new in forms.items()})
     run.run()
     for t in wrt:
         if t in forms and id(forms[t]) in run.gradients:
             run.gradients[id(t)] = run.gradients[id(forms[t])]
+    if places:
+        _as_written(run, wrt, {forms[t]: t for t in places})
     return run
 
 
-def stable_graph(order: Sequence[AnyTerm], kept: Collection[AnyTerm]) -> dict[Any, Any]:
-    """What stands for terms of a graph, given arguments first; those that stay as they are, are left out.
+def _order(seeds: Mapping[Any, Any], behind: Mapping[Any, Any]) -> list[AnyTerm]:
+    """The graph below the seeds, arguments first, and what a place stands for before it."""
+    found: list[AnyTerm] = []
+    done: dict[int, AnyTerm] = {}
+    for place, form in behind.items():
+        new = [*children_first_until([form], done), place]
+        found += new
+        done.update((id(t), t) for t in new)
+    return found + list(children_first_until(seeds, done))
 
-    Terms that are `kept` stay apart: no function is made of a formula that one of them is inside of.
+
+def _as_written(run: Backward, wrt: Sequence[AnyTerm], back: Mapping[Any, Any]) -> None:
+    """Gradients of what was asked about: they may be differentiated by it again, or it may be replaced in them."""
+    there = [id(t) for t in wrt if id(t) in run.gradients]
+    made, sources = list(run.sources), list(run.sources.values())
+    new = substitute([*[run.gradients[k] for k in there], *made, *sources], back)
+    run.gradients.update(zip(there, new))
+    run.sources = dict(zip(new[len(there) :], new[len(there) + len(made) :]))
+
+
+def stable_graph(order: Sequence[AnyTerm], kept: Collection[AnyTerm]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """What stands for terms of a graph, given arguments first, and what kept terms are computed from.
+
+    Terms that are `kept` stay apart: an input stands for each, so that no function is made of a formula that one of
+    them is inside of, and none becomes one with another term. Those that stay as they are, are left out.
     """
     stable_forms.refresh()
     new: dict[Any, Any] = {}
-    inside: dict[Any, Any] = {}  # what stands for kept terms while formulas are looked at
+    places: dict[Any, Any] = {}
     fired = False
     for t in order:
         if t.__class__ is not Term:
@@ -71,12 +96,7 @@ def stable_graph(order: Sequence[AnyTerm], kept: Collection[AnyTerm]) -> dict[An
         found = stable_forms.of(moved)
         fired = fired or found is not moved
         if t in kept:
-            place = Input("kept", t.type)
-            (inside[place],) = substitute([found], inside)
-            new[t] = place
+            new[t], places[t] = Input("kept", t.type), found
         elif found is not t:
             new[t] = found
-    if not fired:
-        return {}
-    whole = dict(zip(new, substitute(list(new.values()), inside)))
-    return {t: form for t, form in whole.items() if form is not t}
+    return (new, places) if fired else ({}, {})

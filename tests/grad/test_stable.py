@@ -87,6 +87,49 @@ def test_parts_that_were_asked_about_stay():
         np.testing.assert_allclose(got, want)
 
 
+@pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
+def test_derivatives_by_what_was_computed_are_those_by_a_variable(formula):
+    """Newton's second step: derivatives of derivatives by a point that derivatives of the same formula led to."""
+    u, y, free = T.dvectors("u", "y", "free")
+    values = np.array([0.3, -1.2, 0.7]), np.array([1.0, 0.0, 0.5])
+    for point in (u - 0.1 * tg.grad(formula(u, y), u), u * formula(u, y)):
+
+        def derivatives(x):
+            cost = formula(x, y) + (x**3).sum()
+            first = tg.grad(cost, x)
+            third = tg.grad((tg.hessian_vector_product(cost, x, y) * x).sum(), x)
+            return [first, tg.hessian(cost, x), tg.jacobian(first, x, vectorize=False), tg.Lop(first, x, y), third]
+
+        found = tg.function([u, y], [point, *derivatives(point)])(*values)
+        wanted = tg.function([free, y], derivatives(free), on_unused_input="ignore")(found[0], values[1])
+        for ours, right in zip(found[1:], wanted):
+            np.testing.assert_allclose(ours, right, rtol=1e-9, atol=1e-12)
+
+
+PAIRS = {
+    "softplus": (lambda u: T.log(1 + T.exp(u)), T.softplus),
+    "sigmoid": (lambda u: 1 / (1 + T.exp(-u)), T.sigmoid),
+    "softmax": (lambda u: T.exp(u) / T.exp(u).sum(), lambda u: T.softmax(u, axis=0)),
+    "logsumexp": (lambda u: T.log(T.exp(u).sum()), lambda u: T.logsumexp(u, axis=0)),
+}
+
+
+@pytest.mark.parametrize("formula, function", PAIRS.values(), ids=PAIRS)
+def test_a_formula_and_its_function_stay_apart(formula, function):
+    u = T.dvector("u")
+    a, b = formula(u), function(u)
+    cost = (T.exp(a) * b).sum()
+    whole = tg.grad(cost, u)
+    by_a, by_b, by_u = tg.grad(cost, [a, b, u])
+    held = tg.grad(cost, u, consider_constant=[a])
+    known = tg.grad((T.exp(a) * b).sum(), u, known_grads={a: T.ones_like(a)})
+    slope = tg.Lop(b, u, T.ones_like(b))
+    wanted = [T.exp(a) * b, T.exp(a), whole, tg.Lop(b, u, T.exp(a)), slope + tg.Lop(b, u, T.exp(a))]
+    results = tg.function([u], [by_a, by_b, by_u, held, known, *wanted])(np.array([0.3, -1.2, 0.7]))
+    for found, right in zip(results[:5], results[5:]):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
 def test_gradient_at_a_computed_point_inside_a_loop():
     """Leapfrog steps take gradients at positions that were computed; the gradient of it all is a second derivative."""
     q0 = T.dvector("q0")
