@@ -230,6 +230,19 @@ static inline int64_t tg_conv_taps_inside_$N(const tg_conv_shape *q, int d)
     return sum;
 }
 
+/* Whether each filter reads one channel, and few filters the same: their rows are moved and multiplied by the taps. */
+static inline int tg_conv_one_channel_$N(const tg_conv_shape *q)
+{
+    enum { FEW = 3 };
+    return q->c == q->groups && (q->groups > 1 || q->f <= FEW);
+}
+
+/* Few pages and many products, of rows of taps that fill a first cache at most, each a line or two. */
+static inline int tg_conv_many_taps_$N(const tg_conv_shape *q, int64_t taps)
+{
+    return taps >= 200 && taps >= 16 * (q->c / q->groups) && taps <= 768 * q->k[2];
+}
+
 /* What a tap of a channel costs as panels, for all filters, in products. Packing a place costs 7 or 16 of them, a
    filter, where vectors are long, what 120 places cost; reading it where it lies, a tenth of the products. Places fill
    whole vectors. */
@@ -238,6 +251,7 @@ static inline double tg_conv_panels_cost_$N(const tg_conv_$N *z)
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, LONG = sizeof(tg_lanes_$N) == 64 };
     enum { PLACE = LONG ? 7 : 16, PACKED = LONG ? 120 : 60 };
     const int64_t f = z->q.f / z->q.groups, high = (f + ROWS - 1) / ROWS * ROWS;
+    if (z->q.groups == 1 && tg_conv_one_channel_$N(&z->q)) return 2.0 * f * z->q.n * z->places;
     const double panels = (z->q.n * z->places + LANES - 1) / LANES * LANES * (high + PLACE);
     return tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
 }

@@ -184,8 +184,9 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
                 for (int v = 0; v < 3; v++) __builtin_prefetch(x[v] + z->off[p] + WIDE);
         for (int64_t r = 0; r < f; r += ROWS) {
             for (int64_t p = 0; p < z->taps; p += terms)
-                tg_conv_direct_$N(z->taps - p < terms ? z->taps - p : terms, z->packed + r * z->taps + p * ROWS, x,
-                                  z->off + p, t, WIDE, p > 0);
+                (f - r <= 4 ? tg_conv_direct_$N4 : tg_conv_direct_$N)(
+                    z->taps - p < terms ? z->taps - p : terms, z->packed + r * z->taps + p * ROWS, x, z->off + p, t,
+                    WIDE, p > 0);
             for (int64_t v = 0; v < 3 && 3 * i + v <= last; v++) {
                 const int64_t m = (3 * i + v) / z->rows;
                 const tg_vector_$N *const a = vectors + (3 * i + v) % z->rows;
@@ -204,12 +205,14 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
     }
 }
 
-/* Some planes of the result where each filter reads one channel: rows of it, moved and multiplied by the taps. */
+/* Some planes of the result where each filter reads one channel: rows of it, moved and multiplied by the taps. Many
+   taps are added up in parts: fewer digits are lost. */
 static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t end, int64_t part)
 {
     enum { LANES = TG_CONV_LANES_$N };
     tg_conv_$N *const z = context;
     const tg_conv_shape *const q = &z->q;
+    const int64_t terms = tg_conv_equal(z->taps, tg_conv_terms(z->taps, 96));
     for (int64_t i = begin; i < end; i++) {
         const int64_t filter = i % q->f;
         const $T *const source = z->images + (i / q->f * q->c + filter / (q->f / q->groups)) * z->plane;
@@ -219,7 +222,13 @@ static TG_CONV void tg_conv_channels_$N(void *context, int64_t begin, int64_t en
             $T *const to = z->y + i * z->places + o;
             for (int64_t j = 0; j < run; j += LANES) {
                 tg_lanes_$N sum = {0};
-                for (int64_t t = 0; t < z->taps; t++) sum += w[t] * *(const tg_lanes_$N *)(from + z->off[t] + j);
+                for (int64_t t = 0; t < terms; t++) sum += w[t] * *(const tg_lanes_$N *)(from + z->off[t] + j);
+                for (int64_t t = terms, to; t < z->taps; t = to) {
+                    tg_lanes_$N some = {0};
+                    to = t + terms < z->taps ? t + terms : z->taps;
+                    for (int64_t u = t; u < to; u++) some += w[u] * *(const tg_lanes_$N *)(from + z->off[u] + j);
+                    sum += some;
+                }
                 if (j + LANES <= run) *(tg_lanes_$N *)(to + j) = sum;
                 else __builtin_memcpy(to + j, &sum, (run - j) * sizeof *to);
             }
@@ -238,15 +247,14 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     most = most > 1536 / (int64_t)sizeof *z->y ? 1536 / (int64_t)sizeof *z->y : most < 96 ? 96 : most;
     const int64_t parts = (z->taps + most - 1) / most;
     z->chunk = (z->taps + parts - 1) / parts;
-    const int large = z->room && z->taps >= 200 && z->taps >= 16 * c /* few pages, many products */
-                      && z->taps <= 768 * q->k[2]; /* rows of taps, each a line or two: a first cache full */
+    const int large = (z->room || !z->bounded) && tg_conv_many_taps_$N(q, z->taps);
     const int64_t vectors = large ? tg_conv_vectors_$N(z, 0) : 0;
-    const int direct = vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
+    const int channels = tg_conv_one_channel_$N(q);
+    const int direct = !channels && vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
     if (direct) z->chunk = z->taps;
     z->block = 300000 / (int64_t)sizeof *z->y / (z->chunk * WIDE);
     z->block = z->block < 1 ? 1 : z->block > 32 ? 32 : z->block;
     z->strided = !direct && tg_conv_lying_$N(z);
-    const int channels = c == 1 && q->groups > 1;
     z->packed = malloc((channels ? q->f * z->taps : z->strided ? 0 : fr * z->chunk) * sizeof *z->y + 64);
     z->at = malloc((z->taps + 1) * sizeof *z->at);
     const int64_t blocks = (q->n * z->places + z->block * WIDE - 1) / (z->block * WIDE);
@@ -304,9 +312,10 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     tg_conv_before_$N(z);
     if (size && shape.c == 0) __builtin_memset(y, 0, size * sizeof *y);
     if (size == 0 || shape.c == 0) return tg_conv_after_$N(z, shape.n, 0);
-    z->bounded = shape.c > shape.groups || shape.groups == 1;
     z->apart = shape.f / shape.groups * ws[0];
     z->places = shape.out[1] * shape.out[2], z->taps = shape.c / shape.groups * shape.k[1] * shape.k[2];
+    const int few = shape.f / shape.groups <= 4 && tg_conv_many_taps_$N(&z->q, z->taps * shape.k[0]);
+    z->bounded = !few && !tg_conv_one_channel_$N(&z->q);
     tg_shares_$N shares;
     const double panels = tg_conv_panels_cost_$N(z), other = tg_conv_shares_cost_$N(z, &shares, 0);
     const int shared = other >= 0 && other < panels;

@@ -110,7 +110,7 @@ tg_conv_spread_$N(tg_conv_shape shape, const $T *w, const int64_t *ws, const $T 
         z->q.before[d] = (most[d] - 1) * shape.e[d] - before / s;
         count *= s;
     }
-    z->bounded = each > 1 || shape.groups == 1;
+    z->bounded = !tg_conv_one_channel_$N(&z->q);
     whole.w = w, whole.ws = ws;
     const int shared = tg_conv_spread_shares_$N(z, all.count[0] * all.count[1] * all.count[2], &whole, y);
     if (shared >= 0) return tg_conv_after_$N(&whole, shape.n, shared);

@@ -31,7 +31,7 @@ def tiles(size: int, kinds: list[str]) -> str:
         out += [TILES[kind](w) for w in range(1, WIDTH + 1)]
         names = ", ".join(f"tg_conv_{kind}_$N_{w}" for w in range(1, WIDTH + 1))
         out.append(f"static tg_conv_{kind}_tile_$N *const tg_conv_{kind}s_$N[] = {{{names}}};")
-    out += [_tile("direct", WIDTH), *_few_rows()] if "strided" in kinds else []
+    out += [_tile("direct", WIDTH), _tile("direct", WIDTH, "4"), *_few_rows()] if "strided" in kinds else []
     if "taps" in kinds:
         out.append(_transposed(size))
     return "\n".join([*out, WIDE.strip()])
@@ -68,14 +68,14 @@ def _loads(w: int, load: str = PACKED) -> str:
     return f"tg_lanes_$N {', '.join(load.format(v=v) for v in range(w))}; {held}"
 
 
-def _all(w: int, what: str) -> str:
-    """A statement for all sums of a tile."""
-    return f"TG_ROWS_$N(TG_OF{w}, {what})"
+def _tile(kind: str, w: int, rows: str = "") -> str:
+    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]; of the numbers in `a` as many as there are `rows`."""
+    form, name = FORMS[kind], f"tg_conv_{kind}_$N{rows}" + (f"_{w}" if kind in TILES else "")
 
+    def _all(w: int, what: str) -> str:
+        """A statement for all sums of a tile."""
+        return f"TG_ROWS{rows}_$N(TG_OF{w}, {what})"
 
-def _tile(kind: str, w: int) -> str:
-    """c[rows][w vectors] (+)= a[k][rows] * b[k][w vectors]"""
-    form, name = FORMS[kind], f"tg_conv_{kind}_$N" + (f"_{w}" if kind in TILES else "")
     vectors = f", b += {w} * TG_CONV_LANES_$N" if "*b" in form.given else ""
     lines = [
         f"static TG_CONV void {name}(int64_t k, {form.given}, $T *c, int64_t ldc, int add)",

@@ -262,7 +262,8 @@ static int tg_conv_begin_$N(tg_conv_$N *z)
         lies &= length == 1 || z->xs[d] == dense;
         dense *= length;
     }
-    lies &= !q->before[0] && !q->before[1] && !q->before[2] && (z->bounded || z->places % TG_CONV_LANES_$N == 0);
+    const int64_t row = z->plane == z->places ? z->places : q->out[2];
+    lies &= !q->before[0] && !q->before[1] && !q->before[2] && (z->bounded || row % TG_CONV_LANES_$N == 0);
     if (!z->off) return 1;
     for (int64_t i = 0; i < z->taps + 8; i++) {
         const int64_t t = i < z->taps ? i : z->taps - 1, k2 = q->k[2], k1 = q->k[1], k0 = q->k[0];
