@@ -118,6 +118,7 @@ static inline int64_t tg_conv_equal(int64_t all, int64_t most)
     return (all + parts - 1) / parts;
 }
 void *malloc(size_t);
+void *calloc(size_t, size_t);
 void free(void *);
 #if defined(__GNUC__) && !defined(__clang__) /* a multiply-add is one instruction from here on; O2 gives no more */
 #define TG_CONV \\
