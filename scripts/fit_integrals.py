@@ -1,6 +1,7 @@
 """The coefficients of integrals in generated C: `python scripts/fit_integrals.py` prints them.
 
-A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence,expi,exp1` compares.
+A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence,expi,exp1,sinint,cosint`
+compares.
 """
 
 import mpmath
@@ -70,12 +71,27 @@ def falling(t):
     return scaled(-1, integrals.EXPI_MIDDLES[1], t)
 
 
+def wave(power, t):
+    """x f(x), or x^2 g(x), of t = (x - c) / (x + c)."""
+    if 1 - t < mp.mpf(2) ** -90:
+        return mp.mpf(1)
+    x = integrals.WAVES_MIDDLE * (1 + t) / (1 - t)
+    if x > 120:
+        return mp.fsum((-1) ** k * mp.factorial(2 * k + power - 1) / x ** (2 * k) for k in range(60))
+    of_cosine, of_sine = mp.ci(x), mp.pi / 2 - mp.si(x)
+    f, g = [of_cosine * a + of_sine * b for a, b in ((mp.sin(x), mp.cos(x)), (-mp.cos(x), mp.sin(x)))]
+    return x * f if power == 1 else x * x * g
+
+
 ZERO = mp.findroot(mp.ei, 0.3725)
 
 
 VALUES = {"dawsn_near": over_x, "dawsn_middle": times_x, "dawsn_far": times_x, "spence": bent}
 VALUES |= {"expi_entire": entire, "expi_zero": lambda x: mp.ei(x) / (x - ZERO) if abs(x - ZERO) > 1e-40 else 1 / x}
 VALUES |= {"expi_near": growing, "expi_far": growing, "expi_below": falling}
+VALUES |= {"sinint_near": lambda u: mp.si(mp.sqrt(u)) / mp.sqrt(u) if u else mp.mpf(1)}
+VALUES |= {"cosint_near": lambda u: (mp.ci(mp.sqrt(u)) - mp.log(u) / 2 - mp.euler) / u if u else mp.mpf(-1) / 4}
+VALUES |= {"waves_f": lambda t: wave(1, t), "waves_g": lambda t: wave(2, t)}
 
 
 def main() -> None:

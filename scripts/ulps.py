@@ -37,7 +37,7 @@ FUNCTIONS = {
     "j0": (lambda x: mp.besselj(0, x), -8, 8), "j1": (lambda x: mp.besselj(1, x), -8, 8),
     "dawsn": (lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), -20, 20),
     "spence": (lambda x: mp.polylog(2, 1 - x).real, 0, 100),
-    "expi": (mp.ei, -100, 100), "exp1": (mp.e1, 0, 80),
+    "expi": (mp.ei, -100, 100), "exp1": (mp.e1, 0, 80), "sinint": (mp.si, -100, 100), "cosint": (mp.ci, 0, 100),
 }  # fmt: skip
 
 # The same for two operands: the exact value, the range of each.

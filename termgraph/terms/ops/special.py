@@ -75,10 +75,11 @@ owens_t = _in_vectors(
     "owens_t", "Owen's T: the chance that X > h and 0 < Y < a * X, of standard normal X and Y.", 200, arity=2
 )
 sinint = elementwise(
-    "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=200, doc="The integral of sin(t) / t from 0 to x."
-)
+    "sinint", 1, _of_pair(0), special_rule, "tg_sinint", cost=100, vector=True,
+    doc="The integral of sin(t) / t from 0 to x.",
+)  # fmt: skip
 cosint = elementwise(
-    "cosint", 1, _of_pair(1), special_rule, "tg_cosint", cost=200,
+    "cosint", 1, _of_pair(1), special_rule, "tg_cosint", cost=100, vector=True,
     doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
 )  # fmt: skip
 

@@ -410,7 +410,7 @@ def test_a_failed_check_names_the_users_line_and_changes_nothing(gpu):
 
 @emulated
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", ["dawsn", "spence", "expi", "exp1", "owens_t", "beta", "poch"])
+@pytest.mark.parametrize("name", ["dawsn", "spence", "expi", "exp1", "sinint", "cosint", "owens_t", "beta", "poch"])
 def test_integrals_and_quotients_of_gamma_are_those_of_the_cpu(gpu, name, dtype):
     arity = getattr(T, name).arity
     operands = [T.vector(letter, dtype=dtype) for letter in "xy"[:arity]]

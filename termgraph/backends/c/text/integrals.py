@@ -1,4 +1,4 @@
-"""C text of Dawson's, Spence's and exponential integrals, as vector code inside loops. Pure text.
+"""C text of Dawson's, Spence's, exponential, sine and cosine integrals, as vector code inside loops. Pure text.
 
 `scripts/fit_integrals.py` derives the coefficients (polynomials at Chebyshev's points, from mpmath's values),
 `scripts/ulps.py` compares with mpmath. There are no branches: all polynomials are computed, one is chosen.
@@ -12,11 +12,14 @@ from termgraph.backends.c.text.bessel import horner
 
 DAWSN_MIDDLE = 20  # c
 EXPI_MIDDLES = (20, 2)  # of numbers above and below 0
+WAVES_MIDDLE = 4  # c, from which the sine and cosine integrals are waves
 EXPI_ZERO = (0.3725074107813666, 1.3140183414386028e-17)  # and what the number lacks
 # What each polynomial is of, from where to where, and its degree; its operand is the place between, -1 to 1.
 # spence: (spence(exp(-s)) - s + s^2 / 4) / s^3 of s^2.
 # expi_entire: (expi(x) - log|x| - Euler's constant) / x of x, in its powers; zero: expi(x) over the distance from the
 # zero; near, far, below: x exp(-x) expi(x) of (|x| - c) / (|x| + c).
+# sinint_near: sinint(x) / x of x^2, cosint_near: (cosint(x) - log(x) - Euler's constant) / x^2 of x^2; waves_f, waves_g:
+# of (x - c) / (x + c) x f(x) and x^2 g(x) with cosint(x) = f sin(x) - g cos(x), sinint(x) = pi / 2 - f cos(x) - g sin(x).
 # dawsn_near: dawsn(x) / x of x^2; middle, far: x dawsn(x) of (x^2 - c) / (x^2 + c). Those for float32 are shorter.
 PIECES = {
     "dawsn_near": (0, 2, 15),
@@ -37,6 +40,10 @@ PIECES = {
     "expi_near_single": (-0.54, 0, 12),
     "expi_far_single": (0, 1, 11),
     "expi_below_single": (-0.4815, 1, 16),
+    "sinint_near": (0, 16, 11),
+    "cosint_near": (0, 16, 11),
+    "waves_f": (0, 1, 22),
+    "waves_g": (0, 1, 24),
 }
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "dawsn_near": (
@@ -155,6 +162,33 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
         -1.6854213483712206e-05, -4.440296590023177e-06, 2.0118371345745913e-06, 6.6289512910619655e-06,
         -3.119947766381634e-06
     ),
+    "sinint_near": (
+        0.6488924209268717, -0.26998630593421985, 0.06995436230262994, -0.010180919854579487,
+        0.000926043940588566, -5.729510043974968e-05, 2.5629029804241508e-06, -8.669329639961172e-08,
+        2.294707477811892e-09, -4.8820437667097195e-11, 8.535034658954568e-13, -1.2464842157021246e-14
+    ),
+    "cosint_near": (
+        -0.18000156259038463, 0.05804136708251917, -0.010676245460890443, 0.0011887255711437834,
+        -8.738341186863486e-05, 4.53577766536249e-06, -1.7478633681168736e-07, 5.194180626906409e-09,
+        -1.2261802782435413e-10, 2.354497123155836e-12, -3.7508546524136495e-14, 5.032174867359171e-16
+    ),
+    "waves_f": (
+        0.9870883480756537, 0.03219502084583977, -0.027010568288985796, 0.009188683212642592,
+        -0.0016104927409418498, 0.00021115801794873378, -8.055981629903721e-05, 1.8451707417629046e-05,
+        -1.3101456531431097e-06, 1.5869995586180318e-06, -2.1250213003224414e-07, -2.7897801005622733e-08,
+        -6.831515746281555e-08, -1.246156019161881e-08, -2.1941095254223773e-09, 2.3513488747413106e-09,
+        1.6339350355322456e-09, 1.4634648262882903e-09, 6.152378444650532e-10, -2.7574087628089615e-10,
+        -3.0167219296616373e-10, -1.2172939441171264e-11, 2.9176428840118586e-11
+    ),
+    "waves_g": (
+        0.962942082441274, 0.08880838370223795, -0.066646918594991, 0.014297902109979676,
+        0.0012681916208256607, -0.0005089205059871446, -0.00015516323218068783, -2.9946150608243946e-05,
+        1.5027739451333087e-05, 7.70184798985774e-06, 2.5247048035660403e-06, -9.718964843115243e-08,
+        -4.2948870820653653e-07, -2.7700508962029545e-07, -9.305628972609324e-08, -4.217595682771919e-09,
+        1.719629324746382e-08, 8.37137245577523e-09, 4.6225814881624565e-09, 7.263563088246126e-09,
+        2.5256357507182044e-09, -3.367218684715827e-09, -2.0760095450721997e-09, 3.917507634203514e-10,
+        3.465681378178353e-10
+    ),
 }  # fmt: skip
 LOW = {
     "dawsn_near": 1.74e-17,
@@ -175,6 +209,10 @@ LOW = {
     "expi_near_single": -7.2e-17,
     "expi_far_single": 8.53e-17,
     "expi_below_single": 1.79e-17,
+    "sinint_near": 5.28e-18,
+    "cosint_near": 1.32e-18,
+    "waves_f": -2.42e-17,
+    "waves_g": -1.07e-17,
 }  # what their first coefficients lack
 
 
@@ -311,8 +349,45 @@ def _exponential(name: str, single: bool) -> str:
     )  # fmt: skip
 
 
+# Up to x = 4 power series, farther out a sine and a cosine times what falls as 1 / x and 1 / x^2.
+_WAVES = """const double x = given, a = fabs(x), b = a > 0x1p60 ? 0x1p60 : a, over = 1 / a, t = (b - {c}) / (b + {c});
+    const double u = b * b, {place_near}, {place_f}, {place_g}, s = sin(a), o = cos(a);
+    const double f = over * {f}, g = over * over * {g};"""
+_SININT = """{t} tg_sinint_{n}({t} given)
+{{
+    {waves}
+    const double near = a * {near}, far = 1.5707963267948966 - (f * o + g * s - 6.123233995736766e-17);
+    const double found = a < {c} ? near : a > 0x1p60 ? 1.5707963267948966 : far;
+    return ({t})(x != x ? x : a == 0 ? 0 : copysign(found, x)); /* also of -0.0, as SciPy */
+}}"""
+_COSINT = """{t} tg_cosint_{n}({t} given)
+{{
+    {waves}
+    double low;
+    const double few = a < 0x1p-1022 ? 37.429947750237048 : 0; /* 54 log(2) */
+    const double high = tg_log_parts_f64(a < 0x1p-1022 ? a * 0x1p54 : a, few, &low), c = 0.5772156649015329;
+    const double sum = high + c, lost = high > c || high < -c ? c - (sum - high) : high - (sum - c);
+    const double near = tg_own_fma_f64(u, {near}, sum) + (lost + low - 4.942915152430645e-18);
+    const double found = a < {c} ? near : f * s - g * o, end = x > 0 ? 0 : __builtin_nan("");
+    return ({t})(a == 0 ? -__builtin_inf() : a == __builtin_inf() ? end : found);
+}}"""
+
+
+def _of_waves(name: str, single: bool) -> str:
+    of = {k: horner(COEFFICIENTS[k], f"{k}_t") for k in ("waves_f", "waves_g", f"{name}_near")}
+    places = {f"place_{k}": f"{k}_t = {_place(k, 't')}" for k in ("waves_f", "waves_g")}
+    waves = _WAVES.format(
+        c=WAVES_MIDDLE, place_near=f"{name}_near_t = {_place(f'{name}_near', 'u')}", place_f=places["place_waves_f"],
+        place_g=places["place_waves_g"], f=of["waves_f"], g=of["waves_g"],
+    )  # fmt: skip
+    text, near = _SININT if name == "sinint" else _COSINT, of[f"{name}_near"]
+    t, n = ("float", "f32") if single else ("double", "f64")
+    return text.format(t=t, n=n, waves=waves, near=near, c=WAVES_MIDDLE)
+
+
 def functions(inline: str) -> dict[str, str]:
     """The helpers by name, for both widths."""
     out = {f"tg_{of.__name__[1:]}_{n}": of(n == "f32") for of in (_dawsn, _spence) for n in ("f64", "f32")}
     out |= {f"tg_{name}_{n}": _exponential(name, n == "f32") for name in ("expi", "exp1") for n in ("f64", "f32")}
+    out |= {f"tg_{name}_{n}": _of_waves(name, n == "f32") for name in ("sinint", "cosint") for n in ("f64", "f32")}
     return {name: inline + text for name, text in out.items()}

@@ -338,12 +338,13 @@ _FIXED = {
 }
 # Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
 LATER = {
-    ("tg_scipy", "tg_polygamma_far_", "tg_sinint_", "tg_cosint_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
+    ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
         lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
      "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),
     ("tg_i0", "tg_i1", "tg_j0_", "tg_j1_", "tg_own_fma_f64"): lazy("termgraph.backends.c.text.bessel"),
-    ("tg_dawsn_", "tg_spence_", "tg_expi_", "tg_exp1_"): lazy("termgraph.backends.c.text.integrals"),
+    ("tg_dawsn_", "tg_spence_", "tg_expi_", "tg_exp1_", "tg_sinint_", "tg_cosint_"):
+        lazy("termgraph.backends.c.text.integrals"),
     ("tg_beta_f", "tg_poch_", "tg_ratio_"): lazy("termgraph.backends.c.text.gamma_ratios"),
     ("tg_owens_t_",): lazy("termgraph.backends.c.text.owens_t"),
     ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_"): lazy("termgraph.backends.c.text.erfinv"),

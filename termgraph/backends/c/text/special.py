@@ -99,23 +99,8 @@ def _narrow(name: str, takes: str, given: str) -> dict[str, str]:
     return {f"{name}_f32": f"static float tg_{name}_f32({takes}) {{ return (float)tg_{name}_f64({given}); }}"}
 
 
-def _of_pair(name: str, place: int) -> dict[str, str]:
-    """Sine and cosine integrals, which SciPy computes together."""
-    wide = f"""static double tg_{name}_f64(double x)
-{{
-    double out[2];
-    char *args[] = {{(char *)&x, (char *)out, (char *)(out + 1)}};
-    const int64_t one = 1, steps[3] = {{0}}, native = TG_NATIVE_special__sici__d_dd;
-    ((tg_loop)tg_native[native])(args, &one, steps, tg_native[native + 1]);
-    return out[{place}];
-}}"""
-    return {f"{name}_f64": wide, **_narrow(name, "double x", "x")}
-
-
 _SCIPY = {
     **{key: text for name, count in CALLED.items() for key, text in _called(name, count).items()},
-    **_of_pair("sinint", 0),
-    **_of_pair("cosint", 1),
     "scipy": _CALL,
     "scipy_4": _CALL_4,
     "polygamma_far_f64": _POLYGAMMA_FAR,
