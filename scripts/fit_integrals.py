@@ -1,7 +1,7 @@
 """The coefficients of integrals in generated C: `python scripts/fit_integrals.py` prints them.
 
-A polynomial that is not what `integrals.py` has is marked. `scripts/ulps.py --only dawsn,spence,expi,exp1,sinint,cosint`
-compares.
+A polynomial that is not what `integrals.py` has is marked.
+`scripts/ulps.py --only dawsn,spence,expi,exp1,sinint,cosint` compares.
 """
 
 import mpmath

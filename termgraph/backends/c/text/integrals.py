@@ -18,8 +18,9 @@ EXPI_ZERO = (0.3725074107813666, 1.3140183414386028e-17)  # and what the number 
 # spence: (spence(exp(-s)) - s + s^2 / 4) / s^3 of s^2.
 # expi_entire: (expi(x) - log|x| - Euler's constant) / x of x, in its powers; zero: expi(x) over the distance from the
 # zero; near, far, below: x exp(-x) expi(x) of (|x| - c) / (|x| + c).
-# sinint_near: sinint(x) / x of x^2, cosint_near: (cosint(x) - log(x) - Euler's constant) / x^2 of x^2; waves_f, waves_g:
-# of (x - c) / (x + c) x f(x) and x^2 g(x) with cosint(x) = f sin(x) - g cos(x), sinint(x) = pi / 2 - f cos(x) - g sin(x).
+# sinint_near: sinint(x) / x of x^2; cosint_near: (cosint(x) - log(x) - Euler's constant) / x^2 of x^2; waves_f: x f(x),
+# waves_g: x^2 g(x), both of (x - c) / (x + c), with sinint(x) = pi / 2 - f cos(x) - g sin(x) and
+# cosint(x) = f sin(x) - g cos(x).
 # dawsn_near: dawsn(x) / x of x^2; middle, far: x dawsn(x) of (x^2 - c) / (x^2 + c). Those for float32 are shorter.
 PIECES = {
     "dawsn_near": (0, 2, 15),
