@@ -90,7 +90,8 @@ class _Text:
         """The address of an operand's first element for this item."""
         offset = x.base + sum((step * at for step, at in zip(x.batch, self.at)), ZERO)
         self.p.bufs[x.buf] = None
-        return x.buf.name if offset is ZERO else f"{x.buf.name} + {self.p.poly(offset)}"
+        place = x.buf.name if offset is ZERO else f"{x.buf.name} + {self.p.poly(offset)}"
+        return f"(void *)({place})" if x.buf.dtype == "bool" else place  # bytes, which routines read as _Bool
 
     def bytes(self, x: Place, elements: Poly) -> str:
         return self.p.poly(elements * np.dtype(x.buf.dtype).itemsize)
@@ -269,7 +270,7 @@ def _searchsorted(x: _Text) -> None:
 def _isin(x: _Text) -> None:
     (a, table), (out,) = x.n.reads, x.n.results
     given = [[x.pointer(b), x.size(n), x.p.poly(b.core[0])] for b, n in ((a, "whole"), (table, "n"))]
-    flags = f"(uint8_t *)({x.pointer(out)}), {x.p.poly(out.core[0])}"
+    flags = f"{x.pointer(out)}, {x.p.poly(out.core[0])}"
     x.p.add(f"if (tg_isin_{SHORT[a.buf.dtype]}({', '.join([*given[0], *given[1]])}, {flags})) {x.no_memory()}")
 
 
