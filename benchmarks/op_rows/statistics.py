@@ -106,6 +106,22 @@ for name, shapes in {
 op("ndimage.map_coordinates", "x:f[n,m] y:q[2,n]", "T.ndimage.map_coordinates(x, 90 * y, 1, 'nearest')", grad=True, family="costly",
    numpy="scipy.ndimage.map_coordinates(x, 90 * y, order=1, mode='nearest')", torch=None, dtypes=("float64",),
    jax="jax.scipy.ndimage.map_coordinates(x, list(90 * y), 1, 'nearest')")  # fmt: skip
+
+
+def neighbours(names: str, arguments: str, **more) -> None:
+    """Filters of T.ndimage, which neither JAX nor PyTorch has."""
+    for name in names.split():
+        text = f"ndimage.{name.partition(' (')[0]}({arguments})"
+        op(f"ndimage.{name}", "x", f"T.{text}", numpy=f"scipy.{text}", jax=None, torch=None, **more)
+
+
+neighbours("gaussian_filter gaussian_laplace", "x, 1.5", grad=True)
+neighbours("gaussian_filter1d gaussian_gradient_magnitude", "x, 1.5")
+neighbours("uniform_filter uniform_filter1d", "x, 5", grad=True)
+neighbours("correlate1d convolve1d", "x, [1.0, 2.0, 4.0, 0.5, -1.0]")
+neighbours("correlate convolve", "x, [[1.0, 2.0, 0.5], [-1.0, 4.0, 2.0], [0.5, 1.0, 2.0]]", grad=True)
+neighbours("sobel prewitt laplace", "x")
+neighbours("maximum_filter minimum_filter maximum_filter1d minimum_filter1d", "x, 5")
 op("lambertw", "x:p[n,m]", numpy="scipy.special.lambertw(x).real", jax=None, grad=True, **SCIPYS)
 op("factorial loggamma", "x:p[n,m]", numpy="scipy.special.NAME(x)", jax=None, grad=True, **SCIPYS)
 op("tri_gamma", "x:p[n,m]", numpy="scipy.special.polygamma(1, x)", jax="jax.scipy.special.polygamma(1, x)", **SCIPYS)

@@ -1,4 +1,4 @@
-"""T.ndimage: arrays of any rank read at other places, with scipy.ndimage's names."""
+"""T.ndimage: arrays of any rank read at other places, and filters of neighbours, with scipy.ndimage's names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,25 @@ from typing import Any
 
 from termgraph.tensor.checks import Assert
 from termgraph.tensor.elemwise import cast
+from termgraph.tensor.extremes import maximum_filter, maximum_filter1d, minimum_filter, minimum_filter1d
 from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import TensorLike
+from termgraph.tensor.neighbourhoods import (
+    convolve,
+    convolve1d,
+    correlate,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    laplace,
+    prewitt,
+    sobel,
+    uniform_filter,
+    uniform_filter1d,
+)
 from termgraph.tensor.reductions import to_dtype, wide
 from termgraph.tensor.resampling import Tap, linear_taps, sum_of_corners
 from termgraph.tensor.shaping import broadcast_arrays, reshape
@@ -123,7 +139,11 @@ def _inside(tap: Tap, n: Any, mode: str) -> Tap:
     return Tap(kept, tap.weight, ew.eq(index, kept) if mode == "grid-constant" else None)
 
 
-__all__ = ["map_coordinates"]
+__all__ = [
+    "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "maximum_filter",
+    "maximum_filter1d", "minimum_filter", "minimum_filter1d", "prewitt", "sobel", "uniform_filter", "uniform_filter1d",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -58,6 +58,19 @@ MISSING = {
         "sepfir2d sosfreqz spline_filter sweep_poly symiirorder1 symiirorder2 unit_impulse upfirdn "
         "vectorstrength wiener zoom_fft",
     },
+    "scipy.ndimage": {
+        "how many there are depends on the values": "find_objects value_indices watershed_ift",
+        "takes functions": "generic_filter generic_filter1d generic_gradient_magnitude generic_laplace "
+        "geometric_transform vectorized_filter",
+        "not yet": "affine_transform binary_closing binary_dilation binary_erosion binary_fill_holes "
+        "binary_hit_or_miss binary_opening binary_propagation black_tophat center_of_mass "
+        "distance_transform_bf distance_transform_cdt distance_transform_edt extrema fourier_ellipsoid "
+        "fourier_gaussian fourier_shift fourier_uniform generate_binary_structure grey_closing "
+        "grey_dilation grey_erosion grey_opening iterate_structure label labeled_comprehension "
+        "maximum_position median_filter minimum_position morphological_gradient morphological_laplace "
+        "percentile_filter rank_filter rotate shift spline_filter spline_filter1d standard_deviation "
+        "sum_labels white_tophat zoom",
+    },
     "jax.lax": {
         "NumPy's names": "clamp div rem ne iota broadcasted_iota broadcast broadcast_in_dim broadcast_to_rank collapse "
         "rev is_finite shift_left shift_right_arithmetic convert_element_type batch_matmul sort_key_val select_n "
@@ -104,6 +117,9 @@ HERE = {
     "jax.scipy.fft": "dct dctn idct idctn",
     "scipy.fft": "dct dctn dst dstn idct idctn idst idstn",
     "jax.scipy.ndimage": "map_coordinates",
+    "scipy.ndimage": "convolve convolve1d correlate correlate1d gaussian_filter gaussian_filter1d "
+    "gaussian_gradient_magnitude gaussian_laplace laplace map_coordinates maximum_filter maximum_filter1d "
+    "minimum_filter minimum_filter1d prewitt sobel uniform_filter uniform_filter1d",
     "jax.scipy.stats": "bernoulli beta betabinom binom cauchy chi2 expon gamma gennorm geom gumbel_l gumbel_r laplace "
     "logistic nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy",
     "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp2f1 kl_div log_ndtr poch rel_entr sici spence",
@@ -112,8 +128,8 @@ HERE = {
 
 # Where to look; everywhere for others.
 SPACES = {
-    "scipy.signal": (T.signal,), "jax.scipy.ndimage": (T.ndimage,), "jax.scipy.stats": (T.stats,),
-    "jax.scipy.linalg": (T, T.linalg),
+    "scipy.signal": (T.signal,), "jax.scipy.ndimage": (T.ndimage,), "scipy.ndimage": (T.ndimage,),
+    "jax.scipy.stats": (T.stats,),    "jax.scipy.linalg": (T, T.linalg),
 }  # fmt: skip
 
 

@@ -130,6 +130,44 @@ row("ndimage.map_coordinates", lambda x, c, order, mode: T.ndimage.map_coordinat
     _array_and_places, ranks=(2,), smooth=False, **{**PLACES, "loose": 1e3})  # fmt: skip
 
 
+NEIGHBOURS = {"dtypes": ("float32", "float64"), "scaled": True, "loose": 100, "special": False}
+BEYOND = ("reflect", "constant", "nearest", "mirror", "wrap")
+
+
+def _neighbours(first, **more):
+    def draw(c):
+        c.at_least(1, may_be_empty=False).x(special=False)
+        return {first[0]: c.pick(*first[1]), "mode": c.pick(*BEYOND), "cval": 2.0, **more}
+
+    return draw
+
+
+def _neighbour_row(name, first, remark="", **how):
+    row(f"ndimage.{name}{remark}", getattr(T.ndimage, name), getattr(scipy.ndimage, name), _neighbours(first),
+        ranks=(1, 2, 3), **{**NEIGHBOURS, **how})  # fmt: skip
+
+
+LINES = ("weights", ([1.0, -2.0, 0.5], [0.25, 1.0], [1.0, 2.0, 2.0, 1.0]))
+for name in ("correlate1d", "convolve1d"):
+    _neighbour_row(name, LINES)
+    _neighbour_row(name, LINES, " (integers)", dtypes=("int64",), smooth=False)
+for name in ("gaussian_filter1d", "gaussian_filter", "gaussian_laplace"):
+    _neighbour_row(name, ("sigma", (0.5, 0.8)))
+_neighbour_row("gaussian_gradient_magnitude", ("sigma", (0.5, 0.8)), smooth=False)
+for name in ("uniform_filter1d", "uniform_filter"):
+    _neighbour_row(name, ("size", (1, 2, 3, 13)))
+for name in ("prewitt", "sobel"):
+    _neighbour_row(name, ("axis", (0, -1)))
+_neighbour_row("laplace", ("axes", (None, (0,))))
+for name in ("maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter"):
+    _neighbour_row(name, ("size", (1, 2, 3, 14)), dtypes=("float32", "float64", "int32", "bool"), smooth=False)
+SQUARE = np.array([[1.0, 2.0, -1.0], [0.0, 0.5, 1.0]])
+for name in ("correlate", "convolve"):
+    row(f"ndimage.{name}", lambda x, f=getattr(T.ndimage, name), **how: f(x, SQUARE, **how),
+        lambda x, f=getattr(scipy.ndimage, name), **how: f(x, SQUARE, **how),
+        _neighbours(("origin", (0, (0, 1), (-1, -1)))), ranks=(2,), **NEIGHBOURS)  # fmt: skip
+
+
 def _maps(c):
     c.x(-2, 2, shape=(c.n("batch"), 2, 3), known=(None, 2, 3), special=False)
 
