@@ -67,6 +67,55 @@ def test_a_fold_of_such_sums_reads_them_from_a_row():
     assert "columns i1 < 40" in tree and "kept in row1[i1]" in tree and "reduce i1 < 40 ['min'] lanes=64" in tree
 
 
+TABLES = {
+    "distances": lambda xp, x, y: squares(x, y),
+    "few numbers": lambda xp, x, y: squares(x[:, :3], y[:, :3]),
+    "furthest": lambda xp, x, y: abs(x[:, None] - y[None]).max(2),
+    "whole numbers": lambda xp, x, y: (4 * x).astype("int32") @ (4 * y).astype("int32").T,
+}
+
+
+def softmax(xp, d):
+    e = xp.exp(d - d.max(1, keepdims=True))
+    return [e / e.sum(1, keepdims=True)]
+
+
+READERS = {
+    "softmax": softmax,
+    "variance": lambda xp, d: [d.var(1)],
+    "standard": lambda xp, d: [(d - d.mean(1, keepdims=True)) / (1 + d.std(1, keepdims=True))],
+    "less the least": lambda xp, d: [d - d.min(1, keepdims=True)],
+    "stored, with its largest": lambda xp, d: [d * 2, d.max(1)],
+    "stored, with the largest of all": lambda xp, d: [d * 2, d.max()],
+    "scaled": lambda xp, d: [d / (1 + abs(d).sum(1, keepdims=True)), d.argmin(1)],
+    "skewness": lambda xp, d: [((d - d.mean(1)[:, None]) ** 3).sum(1)],
+    "above the mean": lambda xp, d: [(d > 0.99 * d.mean(1, keepdims=True)).sum(1)],
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("reader", READERS)
+def test_sums_that_a_row_is_read_several_times_for_are_made_once(rng, table, reader):
+    """Side by side, that is: whatever else the loops of the row compute or store, and of unknown lengths as well."""
+
+    def both(xp, x, y):
+        return READERS[reader](xp, TABLES[table](xp, x, y))
+
+    for lengths in ((30, 40), (None, None))[: 1 + (table == "distances")]:
+        x, y = points("x", lengths[0], 20), points("y", lengths[1], 20)
+        with tg.config.change_flags(cflags=f"{tg.config.cflags} -O0"):
+            f = tg.function([x, y], both(T, x, y))
+        tree = str(f.stage("loop tree"))
+        if reader != "stored, with the largest of all" and table != "few numbers":
+            assert tree.count("columns i1") == 1
+        if lengths[0]:
+            assert "reduce i2" not in tree or "of all" in reader
+        for n, m in [(30, 40)] if lengths[0] else [(30, 40), (1, 5), (7, 1), (5, 1030)]:
+            a, b = rng.normal(size=(n, 20)), rng.normal(size=(m, 20))
+            for found, right in zip(f(a, b), both(np, a, b)):
+                np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
 SIZES = [0, 1, 3, 4, 7, 8, 9, 17, 40, 128, 129]
 
 

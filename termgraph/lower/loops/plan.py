@@ -207,12 +207,13 @@ class Planner:
         return sorted(found, key=self.s.fold_order.__getitem__)
 
     def _drop_parts_of_known(self, found: dict[Any, None], statements: Sequence[Any], scope: Scope) -> None:
-        """Without folds that only a fold needs which is computed already, in another loop over the same variable."""
+        """Without folds that only a fold needs which is computed already, or a value that is kept for the row."""
         known = {f for x in statements for f in self.needs(x) if not isinstance(f, Buf) and f not in found}
-        parts = {f for g in known if g in scope for f in self.s.needs(g.args[0]) if f in found}
+        below = [*[g.args[0] for g in known if g in scope], *scope.kept()]
+        parts = {f for t in below for f in self.s.needs(t) if f in found}
         if parts:
             roots = [t for x in statements for t in _computed(x)]
-            parts.difference_update(scalars(roots, lambda t: t in known and t in scope))
+            parts.difference_update(scalars(roots, scope.__contains__))
         for f in parts:
             del found[f]
 
@@ -313,12 +314,16 @@ class Planner:
             if t in seen or var not in self.s.free(t):
                 continue
             seen.add(t)
-            own = t in mine and t.op.family not in (FOLD, LOAD) and self.s.free(t) <= scope.bound | {var}
-            if own and any(own_cost(x) >= HEAVY for x in scalars([t], stop) if var in self.s.free(x)):
+            own = t in mine and t.op.family is not LOAD and self.s.free(t) <= scope.bound | {var}
+            if own and any(self.is_work(x) for x in scalars([t], stop) if var in self.s.free(x)):
                 out.append(t)
             else:
                 stack.extend(kids(t))
         return out
+
+    def is_work(self, t: Any) -> bool:
+        """Whether a term takes longer than a row takes to be read."""
+        return t.op.family is FOLD or own_cost(t) >= HEAVY
 
     def values_of(self, g: Group) -> list[Any]:
         return [f.args[0] for f in g.folds] + [x.value for x in g.stores]
@@ -380,7 +385,7 @@ class Planner:
         var = group.var
         assert var is not None
         is_leaf = not any(isinstance(x, Store) and x.vars for x in statements) and not self.placeable(statements, inner)
-        if group.folds and not is_leaf and not group.stores:
+        if group.folds and not is_leaf and not self.is_serial(group):
             is_leaf = sums_in_rows(self, var, scope, inner, statements)
         elif not is_leaf and not group.folds and not self.is_serial(group):
             columns = self.columns(var, scope, inner, statements)

@@ -43,6 +43,15 @@ class Scope:
             scope = scope.parent
         return scope is not None
 
+    def kept(self) -> list[AnyTerm]:
+        """The values that are read from rows here."""
+        found: list[AnyTerm] = []
+        scope: Scope | None = self
+        while scope is not None:
+            found += scope.stored
+            scope = scope.parent
+        return found
+
     def home(self, free: frozenset[Var]) -> Scope:
         """The outermost scope in which all the variables are bound."""
         scope = self

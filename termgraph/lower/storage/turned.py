@@ -93,10 +93,13 @@ def turned(s: Scalars, stores: Sequence[Any], prefix: str) -> dict[Any, list[Any
 
 # ---------------------------------------------------------------------- which operands
 def _nests(s: Scalars, x: Any) -> Iterator[tuple[tuple[Var, ...], AnyTerm]]:
-    """The loops of a statement with what the last one computes: its own, and those of the folds in it."""
+    """The loops of a statement with what the last one computes: its own, and those of the folds that wait for no other.
+
+    What a fold needs that is the same in all its steps, as a mean by which a variance differs, is a fold before it.
+    """
     yield tuple(x.vars), x.value
-    for f in scalars([x.value], lambda t: t.op.family is FOLD):
-        if f.op.family is FOLD:
+    for f in scalars([x.value]):
+        if f.op.family is FOLD and s.free(f) <= set(x.vars):
             yield (*[v for v in x.vars if v in s.free(f)], f.op.params["var"]), f.args[0]
 
 
