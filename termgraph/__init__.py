@@ -116,7 +116,7 @@ def __getattr__(name: str) -> _Any:
     if name not in _MODULE_OF:
         # with the name and the module Python adds "Did you mean ...?"
         text = f"module 'termgraph' has no attribute {name!r}"
-        written = _import_module("termgraph.tensor.elsewhere").TOP.get(name)
+        written = _import_module("termgraph.tensor.elsewhere").at_the_top(name)
         text += f"; write {written}" if written else ""
         raise AttributeError(text, name=name, obj=_sys.modules[__name__])
     module = _import_module(_MODULE_OF[name])

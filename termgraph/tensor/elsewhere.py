@@ -1,4 +1,6 @@
-"""Names of PyTorch, JAX and NumPy that are not here, and what to write instead: for error messages. Imports nothing."""
+"""Names of PyTorch, JAX and NumPy that are not here, and what to write instead: for error messages."""
+
+from importlib import import_module
 
 _VALUE = "x.eval({...}) for the value; what compiled functions give are NumPy's arrays"
 _CHANGED = "x = x + y, say: variables are not changed; for what is, tg.shared(value) and updates="
@@ -63,3 +65,14 @@ TOP = {
     "stop_gradient": "tg.disconnected_grad(x)",
     "while_loop": _WHILE,
 }  # fmt: skip
+
+
+def at_the_top(name: str) -> str:
+    """What to write for `tg.name`: functions of arrays are in `T`, and layers in `T.nnet`."""
+    if name in TOP or name.startswith("_"):
+        return TOP.get(name, "")
+    for place in ("T", "T.nnet"):
+        names = import_module(place.replace("T", "termgraph.tensor", 1))
+        if name in dir(names):
+            return f"{place}.{name}, where T is termgraph.tensor"
+    return FUNCTIONS.get(name, "")

@@ -141,7 +141,7 @@ def _no_iteration(self: Any) -> Any:
     if n is None:
         raise TypeError(
             f"cannot iterate over {self}: the length of its first dimension is not known while building the graph; "
-            "use scan/map, or declare the length with shape="
+            "use scan/map, or declare the length with shape=; Python's sum, max, sorted are x.sum(), x.max(), T.sort(x)"
         )
     return iter([self[i] for i in range(n)])
 

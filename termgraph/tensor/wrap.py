@@ -37,6 +37,7 @@ from termgraph.terms.term import Const, is_term, mk1
 from termgraph.terms.types import dtype_name, from_others
 
 _COMPARISONS = frozenset(("lt", "gt", "le", "ge", "eq", "neq"))
+REDUCED = {"maximum": "max", "minimum": "min"}  # by what one array is reduced, not two compared
 _weak_cache: dict[tuple, tuple] = {}
 _pad_cache: dict[tuple[int, int], Op] = {}
 
@@ -143,6 +144,9 @@ def wrap_operands(op: Op, args: Sequence[Any]) -> tuple:
 
 
 def _wrap_elementwise(op: Op, args: Sequence[Any]) -> tuple:
+    if len(args) == 1 and op.name in REDUCED:
+        reduced = f"T.{REDUCED[op.name]}(x, axis=...)"
+        raise TypeError(f"T.{op.name} takes two arrays, element by element; of the elements of one it is {reduced}")
     operands: list[Any] = []
     weak = []
     for i, a in enumerate(args):

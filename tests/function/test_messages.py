@@ -221,6 +221,26 @@ def test_names_of_other_libraries_say_what_to_write():
         T.zeros(2, 3)
 
 
+def test_names_that_are_in_T_say_so():
+    for name in {name for name in dir(T) if not name.startswith("_")} - set(elsewhere.TOP):
+        if not hasattr(tg, name):
+            with pytest.raises(AttributeError, match=f"; write T.{name}, where T is termgraph.tensor"):
+                getattr(tg, name)
+    with pytest.raises(AttributeError, match=r"write T\.nnet\.relu"):
+        tg.relu
+    with pytest.raises(AttributeError, match=r"write T\.concatenate"):
+        tg.cat
+
+
+def test_a_largest_element_is_not_a_maximum_of_one_array():
+    x = T.dmatrix("x")
+    for f, instead in ((T.maximum, "max"), (T.minimum, "min")):
+        with pytest.raises(TypeError, match=rf"two arrays.*T\.{instead}\(x, axis="):
+            f(x)
+    with pytest.raises(TypeError, match=r"x\.sum\(\)"):
+        sum(x > 0)
+
+
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "None"])
 def test_what_rewriting_sees_names_the_line(mode):
     """A length that is known only after folding: the error is that of the user's line, not of a rule."""
