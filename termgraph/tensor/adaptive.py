@@ -13,8 +13,8 @@ from termgraph.tensor.lengths import as_lengths, length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.reductions import max as max_over
-from termgraph.tensor.reductions import mean, to_dtype, wide
 from termgraph.tensor.reductions import sum as sum_over
+from termgraph.tensor.reductions import to_dtype, wide
 from termgraph.tensor.selecting import take
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.signal import pool_2d
@@ -35,9 +35,13 @@ def _pooled(x: TensorVariable, sizes: list, mode: str) -> TensorVariable:
     first = x.ndim - len(sizes)
     if len(sizes) == 2 and (whole := _whole_windows(x, sizes)):
         return pool_2d(x, whole, ignore_border=True, mode=mode)
+    found = x if mode == "max" else wide(x)
+    counts: Any = None
     for axis, m in enumerate(sizes, first):
-        x = _along(x, axis, m, mode)
-    return x
+        found = _along(found, axis, m, mode)
+        along = dimshuffle(_counts(length(x, axis), m), *[0 if d == axis else "x" for d in range(x.ndim)])
+        counts = along if counts is None else counts * along
+    return found if mode == "max" else to_dtype(found / cast(counts, found.type.dtype), x.type.dtype)
 
 
 def _whole_windows(x: TensorVariable, sizes: list) -> tuple | None:
@@ -48,31 +52,38 @@ def _whole_windows(x: TensorVariable, sizes: list) -> tuple | None:
     return tuple([n // m for n, m in pairs])
 
 
+def _windows(n: Any, m: Any, which: Any) -> tuple[Any, Any]:
+    """Where windows of m begin and end, by their numbers."""
+    return which * n // m, ((which + 1) * n + (m - 1)) // m
+
+
+def _counts(n: Any, m: Any) -> TensorVariable:
+    """How many elements each of m windows has."""
+    if isinstance(m, int) and m <= FEW:
+        return as_tensor([end - start for start, end in (_windows(n, m, i) for i in range(m))])
+    start, end = _windows(n, m, arange(m))
+    return end - start
+
+
 def _along(x: TensorVariable, axis: int, m: Any, mode: str) -> TensorVariable:
-    """One axis: few windows one after the other, or the elements of each along a new axis as long as the longest."""
+    """The sums or maxima of windows along an axis: of few one after the other, or the elements of each along a new
+    axis as long as the longest."""
     n = length(x, axis)
     if isinstance(m, int) and m <= FEW:
-        return concatenate([_one(x, axis, i * n // m, ((i + 1) * n + m - 1) // m, mode) for i in range(m)], axis)
-    windows = arange(m)
-    start, end = windows * n // m, ((windows + 1) * n + (m - 1)) // m
+        return concatenate([_one(x, axis, *_windows(n, m, i), mode) for i in range(m)], axis)
+    start, end = _windows(n, m, arange(m))
     element = dimshuffle(start, 0, "x") + dimshuffle(arange(_longest(n, m)), "x", 0)
     inside = ew.lt(element, dimshuffle(end, 0, "x"))
     found = take(x, ew.minimum(element, dimshuffle(end - 1, 0, "x")), axis=axis)
     order = [d - axis if axis <= d < axis + 2 else "x" for d in range(found.ndim)]
-    if mode == "max":
-        return max_over(
-            ew.switch(dimshuffle(inside, *order), found, np.asarray(lowest(x.type.np_dtype), x.type.np_dtype)),
-            axis=axis + 1,
-        )
-    found = wide(found)
-    total = sum_over(ew.switch(dimshuffle(inside, *order), found, np.zeros((), found.dtype)), axis=axis + 1)
-    counts = [0 if d == axis else "x" for d in range(x.ndim)]
-    return to_dtype(total / cast(dimshuffle(end - start, *counts), total.dtype), x.type.dtype)
+    none = lowest(x.type.np_dtype) if mode == "max" else 0
+    found = ew.switch(dimshuffle(inside, *order), found, np.asarray(none, x.type.np_dtype))
+    return max_over(found, axis=axis + 1) if mode == "max" else sum_over(found, axis=axis + 1)
 
 
 def _one(x: TensorVariable, axis: int, start: Any, end: Any, mode: str) -> TensorVariable:
     window = x[(slice(None),) * axis + (slice(start, end),)]
-    return (max_over if mode == "max" else mean)(window, axis=axis, keepdims=True)
+    return (max_over if mode == "max" else sum_over)(window, axis=axis, keepdims=True)
 
 
 def _longest(n: Any, m: Any) -> Any:

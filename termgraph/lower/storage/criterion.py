@@ -136,7 +136,8 @@ def is_long_in_every_row(s: Scalars, a: AnyTerm, around: frozenset[Var]) -> bool
     rows = product([v.extent for v in around if v.level in missing]).const
     if not missing or (rows is not None and rows < MANY_ROWS):
         return False
-    return sum(own_cost(x) for x in scalars([a], lambda x: x.op.family is FOLD) if s.free(x)) >= LONG
+    inside = [x for x in scalars([a], lambda x: x.op.family is FOLD) if s.free(x)]
+    return sum(own_cost(x) + (x.op.family is PICK) for x in inside) >= LONG
 
 
 def _image(t: Any, index: tuple[Poly, ...], cut_at: Collection[Poly]) -> Any:
