@@ -229,3 +229,14 @@ def flock(B: Any, x: Any, v: Any) -> Any:
         return (x + v, v), x.mean()
 
     return B.scan(step, (x, v), None, 200)
+
+
+# ---------------------------------------------------------------------- numbers of few bits
+@program(lambda r: [r.normal(size=(64, 128)).astype("float32"), r.normal(size=(128, 96)).astype("float32")], (), 1e-4)
+def product_of_eight_bits(B: Any, x: Any, w: Any) -> Any:
+    """A layer's product in whole numbers, and how far it is from the product itself."""
+    by_row, by_column = B.np.abs(x).max(axis=1)[:, None] / 127, B.np.abs(w).max(axis=0) / 127
+    small, weights = B.np.round(x / by_row).astype("int8"), B.np.round(w / by_column).astype("int8")
+    total = small.astype("int32") @ weights.astype("int32")
+    y = total.astype("float32") * by_row * by_column
+    return y, total, B.np.abs(y - x @ w).max()
