@@ -20,7 +20,6 @@ BLOCK = 8192  # steps of a fold after which it may be asked to stop
 LONG = 3  # terms of a length that gets a name
 LINE = 110  # a value used once is written where it is used, as long as the line stays readable
 
-
 Factors = tuple["Atom | Poly", ...]  # of an index
 
 
@@ -362,9 +361,8 @@ class Printer:
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
         """Partial results side by side, added up in a fixed order: the result depends on no vector width."""
-        i, width, known = f"i{n.var.level}", n.lanes, self.known_count(n, begin, end)
-        if known is not None and known < width:
-            width = power_of_two(known)
+        i, known = f"i{n.var.level}", self.known_count(n, begin, end)
+        width = n.lanes if known is None else min(n.lanes, power_of_two(known))
         count = end if begin == "0" else f"{end} - {begin}"
         used = None if known is not None else self.lanes_used(count, width)
         accs = {f: self.names.new("a") for f in n.folds}
@@ -380,7 +378,7 @@ class Printer:
         else:
             if known is None or known > width:
                 with self.block(f"for (; {k} + {width} <= {end}; {k} += {width})"):
-                    self.lane_loop(step(width), n.body, i, k)
+                    self.all_lanes(step(width), n.body, i, k)
             if known is None or known % width or known == width:
                 self.last_lanes(f"{end} - {k}", n.body, i, k, width)
         for f, acc in accs.items():
@@ -415,6 +413,10 @@ class Printer:
         with self.block(head):
             self.add(f"const int64_t {i} = {base} + u;")
             self.body(body)
+
+    def all_lanes(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
+        """The body for a round of all lanes."""
+        self.lane_loop(head, body, i, base)
 
     def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
         """The body for what whole rounds of all lanes leave over."""

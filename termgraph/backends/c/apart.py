@@ -28,6 +28,8 @@ OF_LOOPS = (
     "-fno-tree-slp",
     "-fno-tree-sink",
     "-fpeel-loops",
+    "-fno-ivopts",
+    "-fira-",
 )
 
 

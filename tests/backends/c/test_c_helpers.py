@@ -15,7 +15,7 @@ from termgraph.backends.c.build.library import build_plain
 from termgraph.backends.c.generate import generate
 from termgraph.backends.c.run import glue
 from termgraph.backends.c.text import prelude
-from termgraph.backends.c.text.loop_flags import MUCH, WHOLE, WRITTEN_OUT
+from termgraph.backends.c.text.loop_flags import LESS, MUCH, WHOLE, WRITTEN_OUT
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.pooling import pool
 from termgraph.terms.term import Arg
@@ -147,3 +147,26 @@ def test_partial_results_that_are_registers_are_the_same_bits(fold, dtype, rng):
 def test_columns_are_no_partial_results_side_by_side():
     x = T.dmatrix("x")
     assert not set(WRITTEN_OUT) & set(tg.function([x], x.sum(axis=0)).stage("print").flags)
+
+
+def net(rows, layers):
+    """A net with its gradients, and its input."""
+    x, weights = T.tensor("x", dtype="float32", shape=(rows, 32)), []
+    h = x
+    for _ in range(layers):
+        weights.append(tg.shared(np.eye(32, dtype="float32") / 3))
+        h = T.tanh(h @ weights[-1] + h.mean(axis=0))
+    loss = (h * h).mean()
+    return x, [loss, *tg.grad(loss, weights)]
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.parametrize("rows", [24, 1024])
+def test_programs_of_many_loops_ask_the_compiler_for_less(rows, rng):
+    x, outputs = net(rows, 3)
+    f, value = tg.function([x], outputs), rng.standard_normal((rows, 32)).astype("float32")
+    flags = set(f.stage("print").flags)
+    assert not set(WRITTEN_OUT) & flags and "#pragma GCC unroll" in f.source("c")
+    assert (set(LESS) <= flags) == (rows >= MUCH)
+    for got, expected in zip(f(value), tg.function([x], outputs, mode="FAST_COMPILE")(value)):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from termgraph.lower.loops.tree import Columns, Loop, Node, Reduce, Routine, Tiles, walk
+from termgraph.lower.lengths.polynomials import Var
+from termgraph.lower.loops.tree import Columns, Kernel, Loop, Node, Reduce, Routine, Sweep, Tiles, walk
 
 QUICK = ("-Og",)  # a third of the compiler's time; loops with exp, tanh, ... are still vectorised (see kernels.py)
 
@@ -31,10 +32,20 @@ UNMOVED = ("-fno-tree-sink",)
 CALLED = ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_f32", "tg_gammainc")  # see whole_vectors.py and incomplete_gamma.py
 
 # Partial results side by side are registers only where their loop, of a few vectors, is written out. At -O1 gcc leaves
-# it a loop, and each vector of them is read from memory and written back in each step: twice the time of `nanmax`.
-# Of choices inside choices gcc 12 then takes a wrong arm for some vectors, if it has threaded jumps through them.
-WRITTEN_OUT = ("-fpeel-loops", *UNTHREADED)
+# it a loop, and each vector of them is read from memory and written back in each step: twice the time of `nanmax`. So
+# little ones ask for that in the text (`vector_folds.all_lanes`); the flag writes out what is left over after whole
+# vectors, too, in all loops of a program. Of choices inside choices gcc 12 then takes a wrong arm for some vectors, if
+# it has threaded jumps through them.
+WRITTEN_OUT = ("-fpeel-loops",)
 SIDE_BY_SIDE = "_lane[u + h]"  # where `Printer.add_up` adds them up
+
+# Where many loops are compiled that flag costs a quarter of the compiler's time, and their text is enough. Loops around
+# convolutions, which are short, keep it.
+MANY = 5  # kernels
+
+# Of loops over many rows a third of the compiler's time is its search for fewer pointers that move and for registers
+# that are given out loop by loop. They wait for memory.
+LESS = ("-fno-ivopts", "-fira-region=one")
 
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
@@ -47,8 +58,14 @@ def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tupl
         return (*kept, *LONG)
     # A function of libm in a vector rounds otherwise than alone: what is left over stays as it is.
     whole = "simd(" not in source and whole_vectors(nodes)
-    written_out = WRITTEN_OUT if SIDE_BY_SIDE in source else ()
-    return (*kept, *written_out, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+    many = sum(isinstance(n, Kernel) for n in nodes) >= MANY and "tg_conv" not in source
+    written_out = (() if many else WRITTEN_OUT) + UNTHREADED if SIDE_BY_SIDE in source else ()
+    less = LESS if many and any(isinstance(n, Sweep) and _is_long(n.var) for n in walk(nodes)) else ()
+    return (*kept, *written_out, *less, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+
+
+def _is_long(rows: Var | None) -> bool:
+    return rows is not None and rows.extent.const is not None and rows.extent.const >= MUCH
 
 
 def whole_vectors(nodes: list[Node]) -> bool:

@@ -37,6 +37,7 @@ STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
 COMPARED = ("max", "min")
 STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
 TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
+LITTLE = 8  # statements of a loop over partial results that is written out
 PLACES = 512  # elements among which the largest is found at once
 INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
 FLOATING, WHOLE = ("neg", "sqr", "abs", *INFIX), ("neg", "sqr", "add", "sub", "mul")
@@ -136,6 +137,13 @@ class CPrinter(VectorLoops):
             self.on_reduce(row, "0", some)
             self.body([x for x in n.body if x is not row])
             self.add(last)
+
+    def all_lanes(self, head: str, body: Sequence[Node], i: str, base: str) -> None:
+        """Written out if it is little, as the compiler leaves it a loop through memory otherwise."""
+        at = len(self.lines)
+        super().all_lanes(head, body, i, base)
+        if len(body) <= LITTLE and not any("tg_" in line for line in self.lines[at:]):
+            self.lines.insert(at, f"{'    ' * self.indent}#pragma GCC unroll 16")
 
     def last_lanes(self, count: str, body: Sequence[Node], i: str, base: str, width: int) -> None:
         """Truth values are made whole numbers before: a vector of them has as many elements as all lanes, of which too
