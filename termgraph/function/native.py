@@ -328,6 +328,7 @@ def printed(
         fuse=maker.work.options.fuse,
         memory_limit=maker.work.options.limit,
         sparing=maker.work.options.sparing is not None and not _has_loops(maker),
+        apart=maker.work.options.sparing is not None and _has_loops(maker),
         timed=maker.timed,
         declared=[maker.inputs[i].variable.type for i in layout.cells],
         lengths=[maker.work.captured.lengths.get(maker.work.args[i], ()) for i in layout.cells],

@@ -82,7 +82,8 @@ class Region:
     written over the old one. Without `fuse` every operation's result is stored before another one uses it,
     and no loop fills two arrays. `known` are leaves with lengths that their types do not have (None: unknown).
     `memory_limit`: the most bytes of results and temporaries, or a share of what the plan without a limit has.
-    `sparing`: parts of arrays that wait are stored by themselves, and sums are made one after the other.
+    `sparing`: parts of arrays that wait are stored by themselves, and sums are made one after the other. `apart`: loops
+    are shared by statements that read the same temporaries only, so that each can run when it is needed, and again.
     """
 
     roots: tuple[Any, ...]
@@ -97,6 +98,7 @@ class Region:
     known: tuple[tuple[Any, tuple[int | None, ...]], ...] = ()
     memory_limit: int | float | None = None
     sparing: bool = False
+    apart: bool = False
 
     def __str__(self) -> str:
         return _listed(self.roots)
@@ -257,7 +259,7 @@ def stored(value: Measured) -> Stored:
 def planted(value: Stored) -> Lowered:
     """The loop tree: which loops there are and what is computed where."""
     st, before = value.statements, value.expanded
-    planner = Planner(st.scalars, whole=True)
+    planner = Planner(st.scalars, whole=True, apart=before.region.apart)
     together = [st.stores] if before.region.fuse else [[s] for s in planner.in_turn(st.stores)]
     nodes = [n for stores in together for n in planner.plan(stores)]
     return Lowered(before.region, nodes, st, before.outputs, before.origin)

@@ -95,6 +95,7 @@ def generate(
     known: Sequence[tuple[int | None, ...]] = (),
     memory_limit: int | float | None = None,
     sparing: bool = False,
+    apart: bool = False,
     declared: Sequence[Any] = (),
     lengths: Sequence[Sequence[int | None]] = (),
     orders: Sequence[tuple[int, ...] | None] = (),
@@ -106,14 +107,14 @@ def generate(
     are not in row-major order the program makes copies first. Lengths of cells may be `known`: a call with others is
     answered by the method `_with_layout` of the callable; so are those of `lengths`, which the graph was
     made for, if they are not `declared` as types of the cells. Results with one of the `orders` are handed out with
-    axis k as axis `order[k]`. For `memory_limit` and `sparing` see `Region`, for the rest `Ports`.
+    axis k as axis `order[k]`. For `memory_limit`, `sparing` and `apart` see `Region`, for the rest `Ports`.
     """
     ledger = ledger or Ledger()
     roots = (*outputs, *[t for _, t in updates])
     replaced = tuple([(k, cells[c]) for k, (c, _) in enumerate(updates, len(outputs))])
     target, leaves = QUICK_TARGET if quick else TARGET, tuple(zip(cells, known))
     region = Region(roots, target, strided or {}, True, True, untrimmed, replaced, in_place, fuse, leaves)
-    region = replace(region, memory_limit=memory_limit, sparing=sparing)
+    region = replace(region, memory_limit=memory_limit, sparing=sparing, apart=apart)
     updated = tuple([c for c, _ in updates])
     ports = Ports(
         tuple(args),

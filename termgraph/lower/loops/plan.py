@@ -107,8 +107,9 @@ class RowBuffer:
 class Planner:
     """Makes the loop tree of a list of statements."""
 
-    def __init__(self, scalars_: Scalars, whole: bool = False) -> None:
-        self.s, self.whole = scalars_, whole
+    def __init__(self, scalars_: Scalars, whole: bool = False, apart: bool = False) -> None:
+        """`apart`: at the top a loop is shared by stores that read the same temporaries only."""
+        self.s, self.whole, self.apart = scalars_, whole, apart
         self.count = 0
         self.needed: dict[Any, Needs] = {}  # of each statement, which many look at
         self.like_before: LikeBefore | None = None  # for programs of many loops
@@ -240,7 +241,20 @@ class Planner:
             # what runs in order has a loop of its own: folds beside it take many steps at once
             key = (phase[x], var.key if var is not None else "~", runs_in_order(x, var) and var not in x.apart)
             out.setdefault((*key, 0), Group(var)).stores.append(x)
-        return [out[k] for k in sorted(out)]
+        found = [out[k] for k in sorted(out)]
+        return [part for g in found for part in self.parted(g)] if self.apart and not scope.depth else found
+
+    def parted(self, group: Group) -> list[Group]:
+        """Stores that have nothing to read in common in loops of their own: each may run when it is needed, and again."""
+        if group.folds or group.var is None:
+            return [group]
+        parts: list[tuple[set[Buf], list[Any]]] = []
+        for x in group.stores:
+            read = {b for b in self.needs(x) if isinstance(b, Buf) and b.kind == "temp"}
+            alike = [p for p in parts if not p[0].isdisjoint(read)]
+            parts = [p for p in parts if p[0].isdisjoint(read)]
+            parts.append((read.union(*[p[0] for p in alike]), [*[y for p in alike for y in p[1]], x]))
+        return [Group(group.var, [], stores) for _, stores in parts]
 
     def is_cheap(self, value: Any) -> bool:
         """Whether what a fold looks at may be computed once more: it is loaded, chosen, compared."""

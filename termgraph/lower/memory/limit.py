@@ -14,7 +14,7 @@ import numpy as np
 from termgraph._records import record
 from termgraph.lower.loops.tree import Node
 from termgraph.lower.memory.arena import Held, arena
-from termgraph.lower.memory.orders import early, late, results_last
+from termgraph.lower.memory.orders import early, late, one_by_one, results_last
 from termgraph.lower.memory.overwritten import Over, joined
 from termgraph.lower.memory.plan import LINE, Life, Rooms
 from termgraph.lower.memory.statements import Lives, Statement, Statements, UnknownLength, size_of
@@ -165,18 +165,24 @@ def with_less_held(st: Statements, plain: Fitted, lives: Lives, less: int) -> Fi
 
 def within(st: Statements, limit: int) -> Fitted:
     """The tree in rooms of at most `limit` bytes in all, or as few as were found."""
-    orders = [st.all, late(st)]
+    orders = [st.all, late(st), one_by_one(st)]
     orders += [early(st, o) for o in orders]
     orders += [o for o in [results_last(st, o) for o in orders] if o is not None]
-    starts = sorted([fitted(st, o) for o in orders], key=lambda f: f.nbytes)
     limit = max(limit, st.least() - sum(map(size_of, st.hosts)))
-    best = starts[0]
+    starts = sorted([fitted(st, o) for o in orders], key=lambda f: _above(st, f, limit))
+    best = min(starts, key=lambda f: f.nbytes)
     for lending in (True, False) if st.hosts else (False,):
         for start in starts[:STARTS]:
             best = min(best, _with_some_again(st, start, limit, lending), key=lambda f: f.nbytes)
             if best.nbytes <= limit:
                 return with_less_again(st, best, limit)
     return best
+
+
+def _above(st: Statements, found: Fitted, limit: int) -> int:
+    """How much is held beyond the limit, in all statements together: what a search has to free."""
+    held = st.held(found.order, st.lives(found.order), found.rooms.guests)[0]
+    return int(np.maximum(held - limit, 0).sum())
 
 
 def _with_some_again(st: Statements, start: Fitted, limit: int, lending: bool) -> Fitted:
@@ -298,19 +304,48 @@ def _chain(st: Statements, lives: Lives, b: Buf, at: int, peak: int) -> tuple[li
 
 
 def with_less_again(st: Statements, found: Fitted, limit: int) -> Fitted:
-    """Without the repetitions that the limit does not ask for, the dearest first."""
-    met: set[Statement] = set()
-    repeated = []
-    for s in found.order:
-        (repeated.append(s) if s in met else met.add(s))
-    # What fills a buffer in steps is repeated in all of them or in none.
-    alone = [s for s in dict.fromkeys(repeated) if all(len(st.fillers[b]) == 1 for b in s.writes)]
-    left = FEW_TRIALS
-    for s in sorted(alone, key=lambda s: -s.work)[:FEW_TRIALS]:
-        for k in [k for k, x in enumerate(found.order) if x is s][:0:-1]:
-            order = [*found.order[:k], *found.order[k + 1 :]]
-            if left and _may_fit(st, order, limit):
-                left -= 1
-                tried = fitted(st, order)
-                found = tried if tried.nbytes <= limit else found
+    """Without the repetitions that the limit does not ask for, first those that save little memory for their work."""
+    order, gone = found.order, list[int]()
+    for k in _dear(st, order):
+        if _may_fit(st, _without(order, [*gone, k]), limit):
+            gone.append(k)
+    few, many = 0, len(gone) + 1  # what is alive fits in all, but there may be no places
+    while many - few > 1:
+        tried = fitted(st, _without(order, gone[: (few + many) // 2]))
+        if tried.nbytes <= limit:
+            found, few = tried, (few + many) // 2
+        else:
+            many = (few + many) // 2
+    order, others = found.order, list[int]()
+    trials = FEW_TRIALS
+    for k in _dear(st, order):
+        less = _without(order, [*others, k])
+        if trials and _may_fit(st, less, limit):
+            trials -= 1
+            tried = fitted(st, less)
+            if tried.nbytes <= limit:
+                found = tried
+                others.append(k)
     return found
+
+
+def _without(order: Sequence[Statement], places: Collection[int]) -> list[Statement]:
+    """An order without what stands at some places."""
+    return [s for k, s in enumerate(order) if k not in places]
+
+
+def _dear(st: Statements, order: Sequence[Statement]) -> list[int]:
+    """Where statements run again, first what is much work for the bytes it saves and how long.
+
+    What fills a buffer in steps is repeated in all of them or in none.
+    """
+    used: dict[Buf, int] = {}
+    met: set[Statement] = set()
+    found: list[tuple[float, int]] = []
+    for k, s in enumerate(order):
+        if s in met and all(len(st.fillers[b]) == 1 for b in s.writes):
+            saved = sum(st.sizes[b] * (k - used[b]) for b in s.writes)
+            found.append((-s.work / (1 + saved), k))
+        met.add(s)
+        used |= dict.fromkeys((*s.reads, *s.writes), k)
+    return [k for _, k in sorted(found)]

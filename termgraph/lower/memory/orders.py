@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from termgraph.lower.loops.tree import Repeat
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.memory.statements import Statement, Statements, size_of
 from termgraph.lower.push.kernel import Buf
@@ -53,6 +54,66 @@ def early(st: Statements, order: Sequence[Statement]) -> list[Statement]:
             if after is not None and after is not s:
                 line.move(s, after)
     return line.all()
+
+
+def one_by_one(st: Statements) -> list[Statement]:
+    """The statements by what is wanted: all that a result needs stands before what only later ones need.
+
+    What is added to a sum runs as soon as it can, with what only it needs if that is little.
+    """
+    needs = _needs(st)
+    bound = grouped((x, s) for s in st.all for x in st.stays_before(s) if x is not s)
+    before = {s: [*found, *bound.get(s, ())] for s, found in needs.items()}
+    after = grouped((x, s) for s, found in before.items() for x in found)
+    steps = {s for each in st.fillers.values() if len(each) > 1 for s in each}
+    order: dict[Statement, None] = {}
+    seen: set[Statement] = set()
+
+    def soon(s: Statement) -> bool:
+        """Whether all that is missing is less work than the statement itself."""
+        left, todo = s.work, [s]
+        while todo:
+            for x in [x for x in before[todo.pop()] if x not in order]:
+                left -= x.work
+                if x in seen or left < 0 or isinstance(x.node, Repeat):
+                    return False
+                todo.append(x)
+        return True
+
+    ends = [] if st.until_quiet else [s for s in st.all if getattr(s.node, "final", False)]
+    stack: list[Statement | None] = [*[x for s in ends for x in needs[s]], *[s for s in st.all if s not in after]][::-1]
+    while stack:
+        x = stack.pop()
+        if x is None:
+            done = stack.pop()
+            assert done is not None
+            order[done] = None
+            stack += [r for r in reversed(after.get(done, ())) if r in steps and r not in seen and soon(r)]
+        elif x not in seen:
+            seen.add(x)
+            stack += (x, None, *reversed(before[x]))
+    return list(order)
+
+
+def _needs(st: Statements) -> dict[Statement, list[Statement]]:
+    """What each statement needs to have run before. Those that are more than arrays stay in their order."""
+    filled: dict[Buf, list[Statement]] = {}
+    read: dict[Buf, list[Statement]] = {}
+    last: list[Statement] = []  # of those that stay in their order
+    found: dict[Statement, list[Statement]] = {}
+    for s in st.all:
+        loaded, written = dict.fromkeys(b for b, _ in loads(s.node)), dict.fromkeys(writes(s.node))
+        mine = [x for b in loaded for x in filled.get(b, ())]
+        mine += [x for b in written for x in (*filled.get(b, ()), *read.get(b, ()))]
+        found[s] = sorted(set(mine) - {s}, key=lambda x: x.number)
+        if not s.plain or st.uses_numbers(s):
+            found[s] += last
+        last = last if s.plain else [s]
+        for b in loaded:
+            read.setdefault(b, []).append(s)
+        for b in written:
+            filled.setdefault(b, []).append(s)
+    return found
 
 
 def results_last(st: Statements, order: Sequence[Statement]) -> list[Statement] | None:

@@ -5,18 +5,35 @@ bytes that are held in each. May import this package.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from termgraph._records import record
-from termgraph.lower.lengths.index import product
-from termgraph.lower.loops.tree import Call, Compound, Kernel, Node, Quiet, Reduce, Repeat, Routine
+from termgraph.lower.lengths.index import product, values
+from termgraph.lower.loops.tree import (
+    Accumulate,
+    Branch,
+    Call,
+    Choice,
+    Columns,
+    Compound,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Quiet,
+    Reduce,
+    Repeat,
+    Routine,
+    Write,
+    walk,
+)
 from termgraph.lower.memory.overwritten import Over, ends_there, may_be
 from termgraph.lower.memory.plan import INSIDE, Life, lives_of, loads, writes
 from termgraph.lower.memory.updates import can_fail
-from termgraph.lower.push.kernel import Buf
+from termgraph.lower.push.kernel import Buf, kids
 from termgraph.lower.schedule.cost import work
 
 
@@ -82,6 +99,7 @@ class Statements:
                 self.fillers.setdefault(b, []).append(s)
         self.sizes = {b: max(map(size_of, (b, *self.inside.get(b, ())))) for b in (*self.temps, *self.inside)}
         self.bound = {b for s in self.all if not _finds_arrays(s.node) for b in (*s.reads, *s.writes)}
+        self.numbers = {t for s in self.all for t in _numbers(s.node)}
         self.named: dict[tuple[Buf, int], Buf] = {}  # places of lives that are not the first
         finals = [s for s in self.all if getattr(s.node, "final", False)]
         quiet = next((s for s in self.all if isinstance(s.node, Quiet)), None)
@@ -96,6 +114,10 @@ class Statements:
         border = self.border
         bound = border is not None and s.number < border.number and not (self.until_quiet and not can_fail(s.node))
         return [*found, border] if bound and border is not None else found
+
+    def uses_numbers(self, s: Statement) -> bool:
+        """Whether a statement uses a number that another one makes."""
+        return bool(self.numbers) and not self.numbers.isdisjoint(_used(s.node))
 
     def filled_whole(self, order: Sequence[Statement]) -> bool:
         """Whether what is filled in several steps is each time filled by all of them, one after the other: a step that
@@ -215,6 +237,34 @@ class Statements:
 def place_of(b: Buf, life: int) -> Buf:
     """The name of the place in which an array lies when it has been filled again."""
     return Buf(f"{b.name}.{life}", b.dtype, b.shape, b.kind, b.strides)
+
+
+def _numbers(node: Node) -> Sequence[object]:
+    """The numbers that a statement makes for later ones."""
+    if isinstance(node, Kernel):
+        return node.node.folds if isinstance(node.node, Reduce) else ()
+    return (node.term,) if isinstance(node, (Let, Branch)) else ()
+
+
+def _used(node: Node) -> Iterator[object]:
+    """What the statements inside one are computed from."""
+    for n in walk([node]):
+        if isinstance(n, Let):
+            yield from n.term.args or kids(n.term)
+        elif isinstance(n, Write):
+            yield from (n.value, *values(n.offset))
+        elif isinstance(n, Accumulate):
+            yield from n.fold.args
+        elif isinstance(n, Branch):
+            yield from n.term.args
+        elif isinstance(n, Call):
+            yield from [n.options["alpha"]] if "alpha" in n.options else ()
+        elif isinstance(n, Choice):
+            yield n.condition
+        elif isinstance(n, (Loop, Reduce, Columns)):
+            yield from values(n.var.extent)
+        if isinstance(n, (Call, Compound)):
+            yield from (t for _, at, *_ in (n.operands if isinstance(n, Call) else n.operands()) for t in values(at))
 
 
 def _finds_arrays(node: Node) -> bool:
