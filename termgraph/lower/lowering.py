@@ -289,16 +289,19 @@ def planned(value: Scheduled) -> Planned:
     limit = value.lowered.region.memory_limit
     if limit is None:
         return plain
-    try:
-        return _limited(plain, temps, hosts, limit)
-    except of_sizes.LimitTooLow as low:
-        other = scheduled(value.lowered, early=True) if value.lowered.region.sparing and value.modes else value
-        if other.modes == value.modes and len(other.nodes) == len(value.nodes):
-            raise
+    region = value.lowered.region
+    tries = [value]
+    if value.modes and (region.sparing or region.apart):
+        other = scheduled(value.lowered, early=True)
+        if other.modes != value.modes or len(other.nodes) != len(value.nodes):
+            tries.insert(0 if region.apart else 1, other)  # sums over chunks are large, and end with their updates
+    found: list[of_sizes.LimitTooLow] = []
+    for each in tries:
         try:
-            return _limited(*_with_rooms(other), limit)
-        except of_sizes.LimitTooLow as also:
-            raise min(low, also, key=lambda e: e.least) from None
+            return _limited(*(_with_rooms(each) if each is not value else (plain, temps, hosts)), limit)
+        except of_sizes.LimitTooLow as low:
+            found.append(low)
+    raise min(found, key=lambda e: e.least) from None
 
 
 def _with_rooms(value: Scheduled) -> tuple[Planned, list[Buf], list[Buf]]:

@@ -81,7 +81,8 @@ def one_by_one(st: Statements) -> list[Statement]:
         return True
 
     ends = [] if st.until_quiet else [s for s in st.all if getattr(s.node, "final", False)]
-    stack: list[Statement | None] = [*[x for s in ends for x in needs[s]], *[s for s in st.all if s not in after]][::-1]
+    wanted = [x for s in ends for x in needs[s] if x not in ends]
+    stack: list[Statement | None] = [*wanted, *[s for s in st.all if s not in after]][::-1]
     while stack:
         x = stack.pop()
         if x is None:
@@ -105,9 +106,8 @@ def _needs(st: Statements) -> dict[Statement, list[Statement]]:
         loaded, written = dict.fromkeys(b for b, _ in loads(s.node)), dict.fromkeys(writes(s.node))
         mine = [x for b in loaded for x in filled.get(b, ())]
         mine += [x for b in written for x in (*filled.get(b, ()), *read.get(b, ()))]
-        found[s] = sorted(set(mine) - {s}, key=lambda x: x.number)
-        if not s.plain or st.uses_numbers(s):
-            found[s] += last
+        kept = last if not s.plain or st.uses_numbers(s) else []
+        found[s] = [*kept, *sorted({*mine} - {s, *kept}, key=lambda x: x.number)]
         last = last if s.plain else [s]
         for b in loaded:
             read.setdefault(b, []).append(s)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from termgraph._records import record, replace
 from termgraph.lower.lengths.index import values
-from termgraph.lower.loops.tree import Call, Columns, Kernel, Let, Loop, Node, Quiet, Routine, Row, Tiles, Write, walk
+from termgraph.lower.loops.tree import Call, Columns, Kernel, Let, Loop, Node, Quiet, Repeat, Routine, Row, Tiles, Write, walk
 from termgraph.lower.memory.plan import INSIDE, Uses, writes
 from termgraph.lower.memory.steps import in_step, steps_of
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
@@ -194,8 +194,10 @@ def can_fail(node: Node) -> bool:
     """Whether a statement checks an index, or needs memory that there may be too little of.
 
     Products do not: their lengths are compared when a call begins (`checked_products`). Nor do routines that find room
-    or do without.
+    or do without, or loops over such steps: the factors that they pack are read where they are if there is no room.
     """
+    if isinstance(node, Repeat):
+        return any(map(can_fail, node.body))
     if isinstance(node, Call):
         return node.name not in PRODUCTS
     if isinstance(node, Routine):
