@@ -27,6 +27,7 @@ SMALL = 8  # an operand that is kept for what is computed again is that much sma
 MOST_OFTEN = 3  # times the statements that there are without a limit
 MOST_HOSTS = 24  # results in which room for a temporary is looked for
 PLACINGS = 12  # orders in which arrays choose their places
+NEAR = 4  # a plan that is over the limit by less than a share of that is worth another search
 STARTS = 3  # orders from which a plan within a limit is looked for
 FEW_TRIALS = 40  # places that are tried before a peak counts as the lowest
 
@@ -173,9 +174,13 @@ def within(st: Statements, limit: int) -> Fitted:
     best = min(starts, key=lambda f: f.nbytes)
     for lending in (True, False) if st.hosts else (False,):
         for start in starts[:STARTS]:
-            best = min(best, _with_some_again(st, start, limit, lending), key=lambda f: f.nbytes)
-            if best.nbytes <= limit:
-                return with_less_again(st, best, limit)
+            found = [_with_some_again(st, start, limit, lending, alone=True)]
+            if found[0].nbytes <= limit + limit // NEAR:
+                found.append(_with_some_again(st, start, limit, lending, alone=False))
+            fit = [with_less_again(st, f, limit) for f in found if f.nbytes <= limit]
+            if fit:
+                return min(fit, key=lambda f: sum(s.work for s in f.order))
+            best = min(best, *found, key=lambda f: f.nbytes)
     return best
 
 
@@ -185,11 +190,14 @@ def _above(st: Statements, found: Fitted, limit: int) -> int:
     return int(np.maximum(held - limit, 0).sum())
 
 
-def _with_some_again(st: Statements, start: Fitted, limit: int, lending: bool) -> Fitted:
-    """An order with statements run once more until the limit is kept, or none is left that lowers the peak."""
+def _with_some_again(st: Statements, start: Fitted, limit: int, lending: bool, alone: bool) -> Fitted:
+    """An order with statements run once more until the limit is kept, or none is left that lowers the peak.
+
+    `alone`: what is gained by a repetition is the array that is asked for, not also what is filled beside it.
+    """
     best, order = start, start.order
     while best.nbytes > limit and len(order) < MOST_OFTEN * len(st.all):
-        lower = again(st, order, _guests(st, st.lives(order)) if lending else ())
+        lower = again(st, order, _guests(st, st.lives(order)) if lending else (), alone)
         if lower is None:
             break
         order = lower
@@ -214,7 +222,9 @@ def _placed(st: Statements, order: list[Statement], limit: int) -> Fitted:
     return found if found.nbytes <= limit else min(found, fitted(st, order, tries=PLACINGS), key=lambda f: f.nbytes)
 
 
-def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = ()) -> list[Statement] | None:
+def again(
+    st: Statements, order: Sequence[Statement], guests: Collection[Buf] = (), alone: bool = True
+) -> list[Statement] | None:
     """The order with some statements run once more, so that fewer bytes are alive where most are; None: there is none.
 
     Tried first is what frees most bytes for longest for the work it costs. `guests` lie in results.
@@ -224,13 +234,13 @@ def again(st: Statements, order: Sequence[Statement], guests: Collection[Buf] = 
     peak = int(np.argmax(alive))
     offers: list[tuple[float, int, list[Statement]]] = []
     places = {s: k for k, s in enumerate(order)}
-    for b, at in _idle(st, order, lives, peak):
-        if lives.place(b, peak) in guests:
-            continue
+    idle = {b: at for b, at in _idle(st, order, lives, peak) if lives.place(b, peak) not in guests}
+    for b, at in idle.items():
         found = _in_time(st, lives, b, at, peak, places)
         if found is not None:
             statements, kept, at = found
-            gain = st.sizes[b] - kept
+            freed = [b] if alone else [r for s in statements for r in s.writes if idle.get(r, 0) >= at]
+            gain = sum(map(st.sizes.__getitem__, freed)) - kept
             if gain > 0 and at > peak:
                 offers.append((-gain * (at - peak) / (1 + sum(s.work for s in statements)), at, statements))
     top = int(alive[peak])
