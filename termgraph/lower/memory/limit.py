@@ -170,7 +170,7 @@ def within(st: Statements, limit: int) -> Fitted:
     orders += [early(st, o) for o in orders]
     orders += [o for o in [results_last(st, o) for o in orders] if o is not None]
     limit = max(limit, st.least() - sum(map(size_of, st.hosts)))
-    starts = sorted([fitted(st, o) for o in orders], key=lambda f: _above(st, f, limit))
+    starts = sorted([fitted(st, o) for o in orders], key=lambda f: _in_all(st, f))
     best = min(starts, key=lambda f: f.nbytes)
     for lending in (True, False) if st.hosts else (False,):
         for start in starts[:STARTS]:
@@ -184,10 +184,9 @@ def within(st: Statements, limit: int) -> Fitted:
     return best
 
 
-def _above(st: Statements, found: Fitted, limit: int) -> int:
-    """How much is held beyond the limit, in all statements together: what a search has to free."""
-    held = st.held(found.order, st.lives(found.order), found.rooms.guests)[0]
-    return int(np.maximum(held - limit, 0).sum())
+def _in_all(st: Statements, found: Fitted) -> int:
+    """What is held in all statements together: the less, the less has to be freed for a limit, whichever it is."""
+    return int(st.held(found.order, st.lives(found.order), found.rooms.guests)[0].sum())
 
 
 def _with_some_again(st: Statements, start: Fitted, limit: int, lending: bool, alone: bool) -> Fitted:
