@@ -82,8 +82,8 @@ class Region:
     written over the old one. Without `fuse` every operation's result is stored before another one uses it,
     and no loop fills two arrays. `known` are leaves with lengths that their types do not have (None: unknown).
     `memory_limit`: the most bytes of results and temporaries, or a share of what the plan without a limit has.
-    `sparing`: parts of arrays that wait are stored by themselves, and sums are made one after the other. `apart`: loops
-    are shared by statements that read the same temporaries only, so that each can run when it is needed, and again.
+    `sparing`: parts of arrays that wait are stored by themselves, and sums are made one after the other. `apart`: a
+    loop is shared by statements that read the same temporaries only: each can run when it is needed, and again.
     """
 
     roots: tuple[Any, ...]
@@ -289,16 +289,15 @@ def planned(value: Scheduled) -> Planned:
     limit = value.lowered.region.memory_limit
     if limit is None:
         return plain
-    region = value.lowered.region
-    tries = [value]
+    region, tries = value.lowered.region, [(plain, temps, hosts)]
     if value.modes and (region.sparing or region.apart):
         other = scheduled(value.lowered, early=True)
         if other.modes != value.modes or len(other.nodes) != len(value.nodes):
-            tries.insert(0 if region.apart else 1, other)  # sums over chunks are large, and end with their updates
+            tries.insert(0 if region.apart else 1, _with_rooms(other))  # sums over chunks end with their updates
     found: list[of_sizes.LimitTooLow] = []
     for each in tries:
         try:
-            return _limited(*(_with_rooms(each) if each is not value else (plain, temps, hosts)), limit)
+            return _limited(*each, limit)
         except of_sizes.LimitTooLow as low:
             found.append(low)
     raise min(found, key=lambda e: e.least) from None

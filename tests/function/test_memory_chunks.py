@@ -1,12 +1,16 @@
 """memory_limit with loops over steps: they run in chunks, and what a chunk keeps for the gradient is computed again."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.lower.loops.tree import Call, Kernel, Quiet, Repeat, Write, walk
 from termgraph.lower.memory.limit import LimitTooLow
+from termgraph.lower.memory.plan import loads
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 C = tg.Mode(linker="c")
@@ -161,3 +165,56 @@ def test_a_gradient_is_added_up_where_it_is_returned():
     limited, x = trained(16, least(16))
     added = [line for line in limited.memory(x).steps if line == "gemm -> out1"]
     assert len(added) == 4
+
+
+def statements(f):
+    """The statements of a function in their order, those that run again as often as they do."""
+    return f.stage("memory").scheduled.nodes
+
+
+@pytest.mark.parametrize("updates", [False, True])
+def test_no_chunk_runs_more_than_twice_for_half_of_the_memory(updates):
+    """Chunks of stacked loops are run again one by one; where they were bound to each other some ran 18 times."""
+    options = {"step": gated, "layers": 3, "updates": updates}
+    whole, x = trained(49, **options)
+    limited, _ = trained(49, 0.5, **options)
+    runs = Counter(n for n in statements(limited) if isinstance(n, Repeat))
+    assert max(runs.values()) == 2 and sum(runs.values()) <= 1.5 * len(runs)
+    for a, b in zip(whole(x), limited(x)):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-7)
+
+
+def test_what_reads_nothing_in_common_has_loops_of_its_own():
+    """Or to run one of them again all of them would."""
+    limited, _ = trained(49, 0.5, step=gated, layers=3)
+    stores = [n for n in statements(limited) if isinstance(n, Kernel)]
+    several = [n for n in stores if len({w.buf for w in walk([n]) if isinstance(w, Write)}) > 1]
+    assert all(any(b.kind == "temp" for b, _ in loads(n)) for n in several)
+
+
+def test_the_gradient_of_one_layer_ends_before_that_of_the_next_begins():
+    """Each variable gets its new value as soon as its sums over chunks are there: two products for each layer."""
+    limited, x = trained(49, 0.5, step=gated, layers=3, updates=True)
+    nodes = statements(limited)
+    sums = [n.buf.name for n in nodes if isinstance(n, Call) and n.options.get("beta")]
+    last = {name: k for k, name in enumerate(sums)}
+    assert len(last) == 6 and max(sum(sums.index(s) <= k <= last[s] for s in last) for k in range(len(sums))) == 2
+    quiet = next(k for k, n in enumerate(nodes) if isinstance(n, Quiet))
+    assert any(isinstance(n, Repeat) for n in nodes[quiet:])
+    assert limited(x) is not None
+
+
+def test_a_loop_that_may_fail_comes_before_all_updates():
+    """An index that is checked in each step: no variable may have its new value before that."""
+    x, i = T.tensor("x", dtype="float32", shape=(16, 8, 16)), T.tensor("i", dtype="int64", shape=(16,))
+    weights = [tg.shared(draw(16, 16), name=f"w{k}") for k in range(2)]
+    h = tg.scan(lambda rows, k, h, w: gated(rows[k], h, w), [x, i], T.ones((4, 16), dtype="float32"), [weights[0]])[0]
+    h = tg.scan(gated, h, T.zeros((4, 16), dtype="float32"), [weights[1]])[0]
+    loss = (h * h).mean()
+    changes = [(w, w - np.float32(0.5) * g) for w, g in zip(weights, tg.grad(loss, weights))]
+    f = tg.function([x, i], loss, updates=changes, mode=C)
+    before = [w.get_value() for w in weights]
+    with pytest.raises(IndexError):
+        f(draw(16, 8, 16), np.array([*range(7), 9, *range(8)]))
+    for w, value in zip(weights, before):
+        np.testing.assert_array_equal(w.get_value(), value)

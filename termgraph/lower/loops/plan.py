@@ -245,7 +245,7 @@ class Planner:
         return [part for g in found for part in self.parted(g)] if self.apart and not scope.depth else found
 
     def parted(self, group: Group) -> list[Group]:
-        """Stores that have nothing to read in common in loops of their own: each may run when it is needed, and again."""
+        """Stores that read nothing in common in loops of their own: each may run when it is needed, and again."""
         if group.folds or group.var is None:
             return [group]
         parts: list[tuple[set[Buf], list[Any]]] = []

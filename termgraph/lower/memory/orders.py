@@ -41,7 +41,7 @@ def early(st: Statements, order: Sequence[Statement]) -> list[Statement]:
         for b in writes(s.node):
             filled.setdefault(b, []).append(s)
     for s in order:
-        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes):
+        if not s.again or any(len(st.fillers[b]) > 1 for b in s.writes) or st.uses_numbers(s):
             continue
         ended = [b for b in s.reads if max(readers[b], key=line.place) is s]
         if sum(st.sizes[b] for b in ended) > sum(st.sizes[b] for b in s.writes):

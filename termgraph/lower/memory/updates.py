@@ -9,7 +9,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from termgraph._records import record, replace
 from termgraph.lower.lengths.index import values
-from termgraph.lower.loops.tree import Call, Columns, Kernel, Let, Loop, Node, Quiet, Repeat, Routine, Row, Tiles, Write, walk
+from termgraph.lower.loops.tree import (
+    Call,
+    Columns,
+    Kernel,
+    Let,
+    Loop,
+    Node,
+    Quiet,
+    Repeat,
+    Routine,
+    Row,
+    Tiles,
+    Write,
+    walk,
+)
 from termgraph.lower.memory.plan import INSIDE, Uses, writes
 from termgraph.lower.memory.steps import in_step, steps_of
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
