@@ -82,7 +82,8 @@ def one_by_one(st: Statements) -> list[Statement]:
 
     ends = [] if st.until_quiet else [s for s in st.all if getattr(s.node, "final", False)]
     wanted = [x for s in ends for x in needs[s] if x not in ends]
-    stack: list[Statement | None] = [*wanted, *[s for s in st.all if s not in after]][::-1]
+    roots = [*wanted, *[s for s in st.all if s not in after]]
+    stack: list[Statement | None] = [*reversed(roots)]
     while stack:
         x = stack.pop()
         if x is None:
