@@ -306,14 +306,15 @@ def test_what_reads_a_result_stays_behind_it(monkeypatch):
     seen = []
 
     def watched(move):
-        def moved(st, order):
-            found = move(st, order)
+        def moved(st, *order):
+            found = move(st, *order)
+            order = order[0] if order else st.all
             seen.append((move.__name__, list(order), found or order))
             return found
 
         return moved
 
-    for move in (limit.early, limit.results_last):
+    for move in (limit.early, limit.results_last, limit.one_by_one):
         monkeypatch.setattr(limit, move.__name__, watched(move))
     x, w = [T.tensor(n, dtype="float64", shape=(64, 64)) for n in "xw"]
     values = [np.random.default_rng(n).normal(size=(64, 64)) for n in (1, 2)]
@@ -331,7 +332,7 @@ def test_what_reads_a_result_stays_behind_it(monkeypatch):
         filled = {b: s for s in reversed(order) for b in writes(s.node)}
         for s in order:
             assert all(place[filled.get(b, s)] <= place[s] for b, _ in loads(s.node))
-    assert {name for name, _, _ in seen} == {"early", "results_last"}
+    assert {name for name, _, _ in seen} == {"early", "results_last", "one_by_one"}
 
 
 def test_results_are_written_last_where_they_lend_their_room(monkeypatch):
