@@ -6,7 +6,7 @@ Whether the iterations of one statement need an order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from termgraph.lower.lengths.index import Var, poly
@@ -102,6 +102,17 @@ def wait_for_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[An
     for x in reversed(waiting):
         if x in readers:
             phase[x] = max(phase[x], min(phase[y] for y in readers[x]) - 0.5)
+
+
+def by_reads(stores: Sequence[Any], needs: Callable[[Any], Iterable[Any]]) -> list[list[Any]]:
+    """Stores apart that read no temporary in common: each may run when it is needed, and again."""
+    parts: list[tuple[set[Buf], list[Any]]] = []
+    for x in stores:
+        read = {b for b in needs(x) if isinstance(b, Buf) and b.kind == "temp"}
+        alike = [p for p in parts if not p[0].isdisjoint(read)]
+        parts = [p for p in parts if p[0].isdisjoint(read)]
+        parts.append((read.union(*[p[0] for p in alike]), [*[y for p in alike for y in p[1]], x]))
+    return [found for _, found in parts]
 
 
 def _is_plain(x: object) -> bool:

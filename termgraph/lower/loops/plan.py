@@ -14,6 +14,7 @@ from termgraph.lower.lengths.index import Poly, Var, largest, poly
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
 from termgraph.lower.loops.phases import (
+    by_reads,
     collides,
     join_later_readers,
     phases,
@@ -242,19 +243,10 @@ class Planner:
             key = (phase[x], var.key if var is not None else "~", runs_in_order(x, var) and var not in x.apart)
             out.setdefault((*key, 0), Group(var)).stores.append(x)
         found = [out[k] for k in sorted(out)]
-        return [part for g in found for part in self.parted(g)] if self.apart and not scope.depth else found
-
-    def parted(self, group: Group) -> list[Group]:
-        """Stores that read nothing in common in loops of their own: each may run when it is needed, and again."""
-        if group.folds or group.var is None:
-            return [group]
-        parts: list[tuple[set[Buf], list[Any]]] = []
-        for x in group.stores:
-            read = {b for b in self.needs(x) if isinstance(b, Buf) and b.kind == "temp"}
-            alike = [p for p in parts if not p[0].isdisjoint(read)]
-            parts = [p for p in parts if p[0].isdisjoint(read)]
-            parts.append((read.union(*[p[0] for p in alike]), [*[y for p in alike for y in p[1]], x]))
-        return [Group(group.var, [], stores) for _, stores in parts]
+        if not self.apart or scope.depth:
+            return found
+        parts = [[g.stores] if g.folds or g.var is None else by_reads(g.stores, self.needs) for g in found]
+        return [Group(g.var, g.folds, stores) for g, each in zip(found, parts) for stores in each]
 
     def is_cheap(self, value: Any) -> bool:
         """Whether what a fold looks at may be computed once more: it is loaded, chosen, compared."""
