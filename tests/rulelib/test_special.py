@@ -52,6 +52,11 @@ CASES = {
         ),
         {"at": SLOW[:-2] + (1e-35, 5e-324, 9.0, 300.0), "ulps": 8, "specialize": True},
     ),
+    "bessel.i1e_slope": (
+        lambda x: T.i0e(x) + T.ive(2, x),
+        lambda x: 2 * (T.i0e(x) - T.switch(T.abs(x) <= 1e-30, 0.5, T.i1e(x) / x)),
+        {"at": SLOW[:-2] + (1e-35, 5e-324, 9.0, 300.0, 1e8), "ulps": 8, "specialize": True},
+    ),
     "bessel.j1_slope": (
         lambda x: T.j0(x) - T.jv(2, x),
         lambda x: 2 * (T.j0(x) - T.switch(T.abs(x) <= 1e-30, 0.5, T.j1(x) / x)),
