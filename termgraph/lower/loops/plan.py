@@ -337,7 +337,8 @@ class Planner:
     def use_result_rows(self, found: dict[Any, RowBuffer], groups: list[Group]) -> None:
         """The row of the result is the cheapest place, if one store alone writes it, and reads the value to do so.
 
-        A store that does not read it might overwrite it before others have read it.
+        A store that does not read it might overwrite it before others have read it. What it makes of other kept values
+        it reads from their rows, not from what these are made of.
         """
         writers = [x.buf for g in groups for x in g.stores if isinstance(x, Store)]
         taken: set[Buf] = set()
@@ -346,7 +347,7 @@ class Planner:
                 continue
             for x in groups[k.later[0]].stores:
                 fits = isinstance(x, Store) and x.mode == "set" and x.buf.dtype == t.type.dtype and len(x.vars) == 1
-                fits = fits and t in scalars([x.value], lambda u: u.op.family is FOLD)
+                fits = fits and t in scalars([x.value], lambda u: u.op.family is FOLD or (u is not t and u in found))
                 if fits and x.buf not in taken and writers.count(x.buf) == 1 and x.vars[0] in x.offset.fv:
                     taken.add(x.buf)
                     k.buf, k.offset = x.buf, x.offset

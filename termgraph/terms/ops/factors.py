@@ -207,7 +207,9 @@ def _sylvester(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
         if not q.size:
             return (q.astype(dtype),)
         solve = _lyapunov if np.array_equal(b, a.conj().T) else scipy_linalg.solve_sylvester
-        return (solve(a, b, q).astype(dtype, copy=False),)
+        # of one dtype: a complex right side would take the blocks of a real Schur form for a triangle, in SciPy too
+        x: np.ndarray = solve(*[v.astype(dtype, copy=False) for v in (a, b, q)])
+        return (x,)
 
     return _each(one, *operands)[0]
 
