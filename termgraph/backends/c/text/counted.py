@@ -162,7 +162,8 @@ def kept(x: Any) -> None:
             beyond = f"for (int64_t k = {whole}; k < {n}; k++)"
             with x.p.block(f"{beyond} if (((const uint8_t *)({mask}))[k * ({step})])"):
                 x.p.add(x.bad_index("k", whole))
-        x.p.add(f"for (; have < {found}; have++) ({x.pointer(out)})[have] = 0;")
+        first = f"(uint8_t *){x.pointer(out)}" if out.buf.dtype == "bool" else x.pointer(out)
+        x.p.add(f"for (; have < {found}; have++) ({first})[have] = 0;")
 
 
 def bincount(x: Any) -> None:
