@@ -101,6 +101,17 @@ def test_both_matrices_of_lyapunovs_equation_have_one_schur_form(rng, monkeypatc
     assert len(counted) == 1
 
 
+def test_complex_sides_of_equations_with_real_matrices(rng):
+    """Real matrices with complex eigenvalues, of whose Schur form SciPy takes blocks for triangles."""
+    a, b, q = T.dmatrix("a"), T.dmatrix("b"), T.zmatrix("q")
+    turn = np.array([[0.2, -3.0, 0], [2.0, 0.1, 1], [0, 0.5, 1.5]])
+    m, n, right = turn, turn[::-1, ::-1] + rng.normal(size=(3, 3)) * 0.1, rng.normal(size=(3, 3, 2)) @ [1, 1j]
+    f = tg.function([a, b, q], [L.solve_sylvester(a, b, q), L.solve_continuous_lyapunov(a, q)])
+    x, y = f(m, n, right)
+    np.testing.assert_allclose(m @ x + x @ n, right, atol=1e-9)
+    np.testing.assert_allclose(m @ y + y @ m.T, right, atol=1e-9)
+
+
 def test_factors_of_nothing_are_not_the_argument():
     a = T.dmatrix("a")
     nothing = np.zeros((0, 0))
