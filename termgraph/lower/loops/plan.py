@@ -345,9 +345,10 @@ class Planner:
         for t, k in found.items():
             if len(k.later) != 1:
                 continue
+            rest = found.keys() - {t}
             for x in groups[k.later[0]].stores:
                 fits = isinstance(x, Store) and x.mode == "set" and x.buf.dtype == t.type.dtype and len(x.vars) == 1
-                fits = fits and t in scalars([x.value], lambda u: u.op.family is FOLD or (u is not t and u in found))
+                fits = fits and t in scalars([x.value], lambda u, rest=rest: u.op.family is FOLD or u in rest)
                 if fits and x.buf not in taken and writers.count(x.buf) == 1 and x.vars[0] in x.offset.fv:
                     taken.add(x.buf)
                     k.buf, k.offset = x.buf, x.offset
