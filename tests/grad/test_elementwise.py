@@ -18,8 +18,12 @@ def test_every_op_agrees_with_finite_differences(name, rng):
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "maximum", "minimum"])
-@pytest.mark.parametrize("shapes", [[()] * 1, [(2,), ()], [(1, 3), (2, 1), (2, 3)], [(2, 1, 3), (1, 4, 1), (3,), ()]])
+@pytest.mark.parametrize("shapes", [[()], [(2,), ()], [(1, 3), (2, 1), (2, 3)], [(2, 1, 3), (1, 4, 1), (3,), ()]])
 def test_any_number_of_operands_and_broadcasts(name, shapes, rng):
+    if len(shapes) == 1 and name in ("maximum", "minimum"):  # of one array it would be T.max that is meant
+        with pytest.raises(TypeError, match="takes two arrays"):
+            OPS[name](*operands(rng, name, shapes))
+        return
     verify_grad(OPS[name], operands(rng, name, shapes), rng=rng, n_tests=1, mode=PLAIN)
 
 
