@@ -77,6 +77,20 @@ def test_a_compiler_that_cannot_build_is_passed_over(monkeypatch, tmp_path):
 
 
 @needs_gcc
+def test_a_compiler_that_cannot_be_told_what_to_refuse(monkeypatch, tmp_path):
+    """Any other one than gcc and clang, that knows no `-Werror=` of a group, is used without."""
+    plain = tmp_path / "plain"
+    plain.write_text(
+        '#!/bin/sh\ncase "$*" in --version) echo plain 1; exit;; *-Werror=*) echo no such option >&2; exit 1;; esac\n'
+        f'exec {shutil.which("gcc")} "$@"\n'
+    )
+    plain.chmod(plain.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CC", str(plain))
+    compiler = find_compiler()
+    assert compiler.kind == "cc" and compiler.flags == compilers._UNCHECKED
+
+
+@needs_gcc
 def test_compile_error_shows_the_first_error_and_its_line(tmp_path):
     source = "int one(void) { return 1; }\nint two(void) { return undeclared_thing; }\n"
     (tmp_path / "source.c").write_text(source)

@@ -14,7 +14,9 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build import compilers
 from termgraph.backends.c.build.cache import default_cache
+from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.build.library import build_plain
 from termgraph.backends.c.cprogram import SPARED
 from termgraph.backends.c.text import halves
 
@@ -86,6 +88,18 @@ def test_a_handful_of_programs(kind, tmp_path):
     assert done.stdout.split() == [kind, "_glue"]
 
 
+@pytest.mark.parametrize("kind", ["gcc", "clang", pytest.param("zig", marks=pytest.mark.slow)])
+def test_pointers_to_other_types_are_refused_and_those_to_constant_numbers_are_not(kind, cache_dir, monkeypatch):
+    command = CHOICES.get(kind) or shutil.which(kind)
+    if not command:
+        pytest.skip(f"{kind} is not installed")
+    monkeypatch.setenv("CC", command)
+    given = "void g(double *); int f({} *p) {{ g(p); return 0; }}\n"
+    assert build_plain([given.format("const double")], "constant", defined=False, load=False)
+    with pytest.raises(CompileError, match="incompatible pointer type"):
+        build_plain([given.format("float")], "other", defined=False, load=False)
+
+
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 @pytest.mark.parametrize("known", [set(), {"exp", "log"}])
 def test_without_vector_mathematics_functions_are_called_one_by_one(known, cache_dir, monkeypatch):
@@ -115,8 +129,6 @@ def test_flags_of_clang_name_vector_mathematics_only_where_all_of_it_is(monkeypa
 @pytest.mark.parametrize("missing", ["__AVX512FP16__", "__F16C__"])
 def test_halves_without_the_type(cache_dir, missing):
     import ctypes
-
-    from termgraph.backends.c.build.library import build_plain
 
     if find_compiler() is None:
         pytest.skip("no C compiler")

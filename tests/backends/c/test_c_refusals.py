@@ -47,6 +47,10 @@ def test_the_whole_message(cache_dir):
         ("", -9, "crash", "the signal SIGKILL", "out of memory"),
         ("", 139, "crash", "the signal SIGSEGV", "out of memory"),
         ("/opt/gcc: not found", 127, "start", "not found", "is it still installed"),
+        ("a.c:1:9: warning: no use\n    1 | int a;\nx.o: undefined reference to `zz'", 1, "link", "undefined reference",
+         "missing that has zz"),
+        ("cc1: note: disable pass\na.c:1:2: warning: 'undefined' error\n    1 | int a;\nld: cannot find -lx", 1, "link",
+         "cannot find -lx", "is a library missing"),
         ("", 3, "text", "ended with status 3", "please report it"),
     ],
 )  # fmt: skip
@@ -54,6 +58,18 @@ def test_each_cause_has_its_advice(cache_dir, output, status, cause, says, advis
     found = error(output, status=status)
     assert found.cause == cause and says in found.first and says in str(found).splitlines()[0]
     assert advises in str(found).splitlines()[-1] and len(str(found).splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    "shown", ['    2 | h("out of memory");\n      |   ^~~~', 'h("out of memory");\n  ^~~~~'], ids=["gcc", "clang"]
+)
+def test_a_warning_is_neither_a_crash_nor_the_error(cache_dir, shown):
+    """The text below it may have the words of a compiler that ran out of memory."""
+    warning = f"cc1: note: enable pass x\nsource0.c:2:3: warning: discards qualifiers\n{shown}\n"
+    found = error(f"{warning}source0.c:3:9: error: 'oops' undeclared")
+    assert (found.cause, found.first, found.line) == ("text", "'oops' undeclared", 3)
+    assert error(f"{warning}source0.c:3:9: internal compiler error: no").cause == "crash"
+    assert "warning" in error(warning).first or "note" in error(warning).first  # nothing else was said
 
 
 def test_text_of_the_user_is_shown_from_where_it_came(cache_dir, tmp_path):

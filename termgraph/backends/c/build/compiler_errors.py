@@ -31,6 +31,8 @@ _CRASH = pattern(
     re.IGNORECASE,
 )
 _FLAG = pattern(r"unrecognized (?:command[- ]line )?option|unknown argument|unsupported option|bad value .* for ")
+_ASIDE = pattern(r": (?:warning|note): |^\s*\d* \|")  # what is no error: those, and lines of the text as gcc shows it
+_CARET = pattern(r"^[\s~]*\^[\s~^]*$")  # below a line of the text as clang shows it
 _SYMBOL = pattern(r"undefined (?:reference to|symbol:?) [`'\"]?(?P<name>[\w.]+)")
 _OURS = pattern(r"^source\d*\.c$")
 ELSE = "name another compiler ($CC or the flag cc), or compute without C: mode=tg.Mode(linker='py')"
@@ -49,7 +51,7 @@ class CompileError(Exception):
     ):
         self.command, self.stderr, self.source, self.name, self.status = list(command), stderr, source, name, status
         found = _ERROR.search(stderr)
-        self.cause = _cause(stderr, status, found is not None)
+        self.cause = _cause(_without_asides(stderr), status, found is not None)
         self.file = found["file"] if found and self.cause == "text" else None
         self.line = int(found["line"]) if found and self.cause == "text" else None
         self.first = found["text"] if found and self.cause == "text" else _telling_line(stderr, status)
@@ -137,12 +139,21 @@ def _cause(output: str, status: int, located: bool) -> str:
 
 def _telling_line(output: str, status: int) -> str:
     """The line that matters among those of a driver or a linker, or what its status says."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in (_without_asides(output) or output).splitlines() if line.strip()]
     for word in ("undefined", "cannot find", "error"):
         found = next((line for line in lines if word in line), None)
         if found is not None:
             return found
     return lines[0] if lines else _ended(status)
+
+
+def _without_asides(output: str) -> str:
+    """What a compiler said, without its warnings, its notes and the lines of the text that it shows."""
+    lines = output.splitlines()
+    below = [*lines[1:], ""]
+    return "\n".join(
+        [a for a, b in zip(lines, below) if not (_ASIDE.search(a) or _CARET.match(a) or _CARET.match(b))]
+    ).strip()
 
 
 def _ended(status: int) -> str:

@@ -53,6 +53,9 @@ COMMON_FLAGS = (
     "-Werror=int-conversion",
     "-Werror=incompatible-pointer-types",
 )
+_UNCHECKED = tuple([flag for flag in COMMON_FLAGS if not flag.startswith("-Werror=")])  # for what knows none of these
+# To clang a pointer to constant numbers given as one to numbers is of that last group; to clang 16 it is a warning.
+_UNMARKED = ("-Wno-error=incompatible-pointer-types-discards-qualifiers",)
 _NATIVE = "-march=native"
 LIBRARY = "m.so"  # the file that is made
 # Upper halves of vector registers that a function leaves behind make every older instruction of the process ten times
@@ -272,7 +275,9 @@ def verified(command: tuple[str, ...], cache: Cache) -> Compiler:
 def _first_working(command: tuple[str, ...], kind: str, identity: str, version: str) -> Compiler:
     """Try the flags with and without tuning for this processor; the last refusal is raised."""
     failure: compiler_errors.CompileError | None = None
-    for flags in (*[(*COMMON_FLAGS, *more) for more in _choices(kind)], COMMON_FLAGS):
+    common = (*COMMON_FLAGS, *(_UNMARKED if kind in ("clang", "zig") else ()))
+    last = (_UNCHECKED,) if kind == "cc" else ()
+    for flags in (*[(*common, *more) for more in _choices(kind)], common, *last):
         compiler = Compiler(command, kind, flags, identity, version)
         try:
             _probe(compiler)
@@ -307,7 +312,7 @@ def compiler_identity(command: Sequence[str]) -> str:
     """Path, size and time of the executable stand for its version: asking it would cost a process per start."""
     real = os.path.realpath(command[0])
     status = os.stat(real)
-    chosen = digest(" ".join([*COMMON_FLAGS, _CLEARED, *_LOOKED_AT_ONCE, *_VECLIB, libc_identity()]))[:8]
+    chosen = digest(" ".join([*COMMON_FLAGS, _CLEARED, *_LOOKED_AT_ONCE, *_VECLIB, *_UNMARKED, libc_identity()]))[:8]
     return f"{joined([real, *command[1:]])}:{status.st_size}:{status.st_mtime_ns}:{chosen}"
 
 

@@ -310,6 +310,9 @@ class CDialect:
         """A number of one dtype as one of another."""
         if to == "float64" and given in ("int64", "uint64") and self.on_host:
             return f"tg_double_{SHORT[given]}({a})"
+        if self.on_host and kind_of(given) in "fc" and kind_of(to) in "iu":
+            n = "f64" if given in ("float64", "complex128") else "f32"
+            return f"tg_whole_{SHORT[to]}_{n}({'__real__ ' if kind_of(given) == 'c' else ''}{a})"
         return _cast(given, to, a)
 
     def ctype(self, dtype: str) -> str:
