@@ -237,8 +237,16 @@ TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(
 }
 TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
 {
+#if __GNUC__ >= 12 /* gcc 11 has no __builtin_shufflevector */
 #define TG_EIGHT_FIRST(a) __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7)
 #define TG_EIGHT_LAST(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TG_EIGHT_BOTH(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#else
+#define TG_EIGHT_PARTS(a) (union { __typeof__(a) whole; __typeof__((a)[0]) parts[2] __attribute__((vector_size(32))); })
+#define TG_EIGHT_FIRST(a) (TG_EIGHT_PARTS(a){a}.parts[0])
+#define TG_EIGHT_LAST(a) (TG_EIGHT_PARTS(a){a}.parts[1])
+#define TG_EIGHT_BOTH(a, b) ((union { tg_eight_floats parts[2]; tg_sixteen_floats whole; }){{a, b}}.whole)
+#endif
     /* beyond 2^33 results are 0 or infinite, but of 1 */
     const tg_sixteen_floats some = __builtin_ia32_rangeps512_mask(y, (tg_sixteen_floats){0} + 0x1p33f, 2, y, -1, 4);
     const tg_sixteen_floats m = __builtin_ia32_getmantps512_mask(x, 0, x, (unsigned short)-1, 4);
@@ -248,8 +256,7 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
         tg_eight_powf(TG_EIGHT_FIRST(m), TG_EIGHT_FIRST(k), TG_EIGHT_FIRST(j), TG_EIGHT_FIRST(some));
     const tg_eight_floats last =
         tg_eight_powf(TG_EIGHT_LAST(m), TG_EIGHT_LAST(k), TG_EIGHT_LAST(j), TG_EIGHT_LAST(some));
-    const tg_sixteen_floats out =
-        __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const tg_sixteen_floats out = TG_EIGHT_BOTH(first, last);
     const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);
     const int rare = (bases | __builtin_ia32_fpclassps512_mask(y, 0x99, -1)) & 0xffff;
     return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;

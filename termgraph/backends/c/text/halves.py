@@ -10,6 +10,16 @@ typedef float tg_floats_8 __attribute__((vector_size(32)));
 typedef short tg_halves_8 __attribute__((vector_size(16)));
 typedef short tg_halves_16 __attribute__((vector_size(32)));
 typedef short tg_halves_32 __attribute__((vector_size(64)));
+/* Two vectors one behind the other. gcc 11 has no __builtin_shufflevector. */
+#if __GNUC__ >= 12
+#define tg_joined_16(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define tg_joined_32(a, b) \\
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, \\
+                            23, 24, 25, 26, 27, 28, 29, 30, 31)
+#else
+#define tg_joined_16(a, b) ((union { tg_halves_8 parts[2]; tg_halves_16 whole; }){{a, b}}.whole)
+#define tg_joined_32(a, b) ((union { tg_halves_16 parts[2]; tg_halves_32 whole; }){{a, b}}.whole)
+#endif
 #define TG_HALF_VARIANT __attribute__((weak, visibility("hidden")))
 __attribute__((simd("notinbranch"), const)) uint16_t tg_to_half(float f);
 TG_HALF_VARIANT uint16_t tg_to_half_one(float f) __asm__("tg_to_half"); /* of which gcc is not to make variants */
@@ -26,7 +36,7 @@ TG_HALF_VARIANT tg_halves_8 _ZGVcN8v_tg_to_half(tg_floats_8 a) { return __builti
 TG_HALF_VARIANT tg_halves_16 _ZGVdN16v_tg_to_half(tg_floats_8 a, tg_floats_8 b)
 {
     const tg_halves_8 low = __builtin_ia32_vcvtps2ph256(a, 0), high = __builtin_ia32_vcvtps2ph256(b, 0);
-    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return tg_joined_16(low, high);
 }
 #ifdef __AVX512F__
 typedef float tg_floats_16 __attribute__((vector_size(64)));
@@ -35,8 +45,7 @@ TG_HALF_VARIANT tg_halves_32 _ZGVeN32v_tg_to_half(tg_floats_16 a, tg_floats_16 b
     const tg_halves_16 none = {0};
     const tg_halves_16 low = __builtin_ia32_vcvtps2ph512_mask(a, 0, none, (short)-1);
     const tg_halves_16 high = __builtin_ia32_vcvtps2ph512_mask(b, 0, none, (short)-1);
-    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-                                   21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    return tg_joined_32(low, high);
 }
 #endif
 #else
