@@ -24,7 +24,7 @@ from termgraph.terms.ops import fft as ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
-    from termgraph.tensor.likes import TensorLike
+    from termgraph.tensor.likes import AxisLike, TensorLike
     from termgraph.tensor.variable import TensorVariable
 
 NORMS = (None, "backward", "ortho", "forward")
@@ -117,14 +117,14 @@ def _several(one: Callable, doc: str) -> Callable:
     def transform(
         x: TensorLike,
         type: int = 2,
-        s: Sequence[int] | None = None,
-        axes: Sequence[int] | None = None,
+        s: int | Sequence[int] | None = None,
+        axes: AxisLike = None,
         norm: str | None = None,
         *,
         orthogonalize: bool | None = None,
     ) -> TensorVariable:
         x = as_tensor(x)
-        for axis, n in over_axes(x, s, axes, None):
+        for axis, n in over_axes(f"{one.__name__}n", x, s, axes, twice=False):
             x = one(x, type, n, axis, norm, orthogonalize=orthogonalize)
         return x
 
@@ -192,7 +192,7 @@ def _real(kind: str, x: TensorVariable, axis: int, type: int, inverse: bool, nor
 
 
 # ---------------------------------------------------------------------- one type of real floats
-def _cosines_1(x: TensorVariable, axis: int, scale: Any, even: bool) -> TensorVariable:
+def _cosines_1(x: TensorVariable, axis: int, scale: float | TensorVariable, even: bool) -> TensorVariable:
     """Fourier's transform of the numbers there and back, without the ends a second time."""
     x = _scaled(x, scale)
     n = length(x, axis)
@@ -204,7 +204,7 @@ def _cosines_1(x: TensorVariable, axis: int, scale: Any, even: bool) -> TensorVa
     return found * _spread(ew.switch(ends, 1 / ROOT, 1.0), x, axis) if even else found
 
 
-def _sines_1(x: TensorVariable, axis: int, scale: Any) -> TensorVariable:
+def _sines_1(x: TensorVariable, axis: int, scale: float | TensorVariable) -> TensorVariable:
     """Fourier's transform of the numbers there and, with the other sign, back."""
     x = _scaled(x, scale)
     zero = zeros([1 if d == axis else n for d, n in enumerate(lengths(x))], dtype=x.dtype)
@@ -212,7 +212,7 @@ def _sines_1(x: TensorVariable, axis: int, scale: Any) -> TensorVariable:
     return -_part(ew.imag(found), axis, 1, length(x, axis) + 1)
 
 
-def _cosines_2(x: TensorVariable, axis: int, scale: Any, even: bool, sign: int) -> TensorVariable:
+def _cosines_2(x: TensorVariable, axis: int, scale: float | TensorVariable, even: bool, sign: int) -> TensorVariable:
     """Fourier's transform of every second number there and of the others back, turned by a part of a quarter each."""
     n = length(x, axis)
     c, s = _quarter(n, x.dtype)
@@ -227,7 +227,7 @@ def _cosines_2(x: TensorVariable, axis: int, scale: Any, even: bool, sign: int) 
     return concatenate([low, high], axis=axis)
 
 
-def _cosines_3(x: TensorVariable, axis: int, scale: Any, even: bool, sign: int) -> TensorVariable:
+def _cosines_3(x: TensorVariable, axis: int, scale: float | TensorVariable, even: bool, sign: int) -> TensorVariable:
     """The way of `_cosines_2` back, but forwards: Hartley's transform, real less imaginary part, is its own inverse."""
     n = length(x, axis)
     c, s = _quarter(n, x.dtype)
@@ -243,7 +243,7 @@ def _cosines_3(x: TensorVariable, axis: int, scale: Any, even: bool, sign: int) 
     return _interleaved(_part(there, axis, 0, (n + 1) // 2), back, x, axis)
 
 
-def _cosines_4(x: TensorVariable, axis: int, scale: Any, even: bool, sign: int) -> TensorVariable:
+def _cosines_4(x: TensorVariable, axis: int, scale: float | TensorVariable, even: bool, sign: int) -> TensorVariable:
     """Fourier's transform of n / 2 complex numbers where n is known to be even, else of n."""
     n = length(x, axis)
     if isinstance(n, int) and n % 2 == 0:
@@ -291,7 +291,7 @@ def _spread(numbers: TensorVariable, like: TensorVariable, axis: int) -> TensorV
     return reshape(cast(numbers, like.dtype), (length(numbers, 0), *[1] * (like.ndim - axis - 1)))
 
 
-def _scaled(x: TensorVariable, scale: Any) -> TensorVariable:
+def _scaled(x: TensorVariable, scale: float | TensorVariable) -> TensorVariable:
     return x if isinstance(scale, float) and scale == 1.0 else x * cast(as_tensor(scale), x.dtype)
 
 

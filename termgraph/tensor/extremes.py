@@ -12,7 +12,7 @@ from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.neighbourhoods import Modes, by_axis, check_size, numbers, over_windows, reach
-from termgraph.tensor.reductions import axes_of
+from termgraph.tensor.reductions import axes_in_order
 from termgraph.tensor.variable import TensorVariable
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
@@ -61,7 +61,8 @@ def maximum_filter(
 ) -> TensorVariable:
     """The largest of the elements around each one: `size` along each axis (or `axes`), or those of a `footprint`.
 
-    A footprint is an array of truth values, one for each place of the window.
+    A footprint is an array of truth values, one for each place of the window. If all are true, its lengths are sizes
+    for `axes` in their order; else, as in SciPy, its dimensions are in the order of the array's.
 
     >>> import numpy as np, termgraph.tensor as T
     >>> T.ndimage.maximum_filter(np.arange(9).reshape(3, 3), footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 0]]).eval()
@@ -115,20 +116,22 @@ def _filtered(
     x = numbers(name, input)
     if (size is None) == (footprint is None):
         raise ValueError(f"{name}: give size or footprint")
-    if footprint is None:
-        for axis, n, how, at in by_axis(name, x, axes, size=size, mode=mode, origin=origin):
-            x = x if n == 1 else _along(name, op, x, axis, n, how, cval, at)
-        return x
     if hasattr(footprint, "term"):
         raise TypeError(f"{name}: footprint must be numbers, got {footprint}")
-    among, places = np.asarray(footprint, bool), axes_of(axes, x.ndim)
-    if among.ndim != len(places) or not among.any():
+    places = sorted(axes_in_order(name, axes, x.ndim))
+    among = None if footprint is None else np.asarray(footprint, bool)
+    if among is not None and (among.ndim != len(places) or not among.any()):
         raise ValueError(
             f"{name}: footprint must have {len(places)} dimensions and a place in it, got {footprint!r:.60}"
         )
-    around, kept = x, [slice(None)] * x.ndim
-    for axis, n, how, at in by_axis(name, x, axes, size=list(among.shape), mode=mode, origin=origin):
-        around = reach(name, around, axis, n, how, cval, at)
+    if among is None or among.all():
+        size = size if among is None else list(among.shape)
+        for axis, n, how, at in by_axis(name, x, axes, size=size, mode=mode, origin=origin):
+            x = x if n == 1 else _along(name, op, x, axis, n, how, cval, at)
+        return x
+    around, kept, sizes = x, [slice(None)] * x.ndim, dict(zip(places, among.shape, strict=True))
+    for axis, how, at in by_axis(name, x, axes if len(places) < x.ndim else None, mode=mode, origin=origin):
+        around = reach(name, around, axis, sizes[axis], how, cval, at)
     parts, counts = [], lengths(x)
     for found in np.argwhere(among).tolist():
         for axis, k in zip(places, found, strict=True):

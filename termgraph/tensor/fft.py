@@ -64,10 +64,10 @@ irfft = _function(ops.irfft, "The inverse of `rfft`; say n if it is odd (by defa
 
 def _several(one: Callable, name: str, default: int | None, doc: str) -> Callable:
     def transform(
-        a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+        a: TensorLike, s: int | Sequence[int] | None = None, axes: AxisLike = None, norm: str | None = None
     ) -> TensorVariable:
         a = as_tensor(a)
-        for axis, n in over_axes(a, s, axes, default):
+        for axis, n in over_axes(name, a, s, axes, default):
             a = one(a, n, axis, norm)
         return a
 
@@ -84,41 +84,49 @@ ifft2 = _several(ifft, "ifft2", 2, "The inverse transform over the last two axes
 
 @on_terms
 def rfftn(
-    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    a: TensorLike, s: int | Sequence[int] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
     """The transform of real numbers over several axes; the last of them has the non-negative frequencies."""
-    a = as_tensor(a)
-    for k, (axis, n) in enumerate(over_axes(a, s, axes, None)):
-        a = fft(a, n, axis, norm) if k else rfft(a, n, axis, norm)
-    return a
+    return _real("rfftn", a, s, axes, norm)
 
 
 @on_terms
 def irfftn(
-    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    a: TensorLike, s: int | Sequence[int] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
     """The inverse of `rfftn`."""
-    a = as_tensor(a)
-    last, *others = over_axes(a, s, axes, None)
-    for axis, n in reversed(others):
-        a = ifft(a, n, axis, norm)
-    return irfft(a, last[1], last[0], norm)
+    return _real_back("irfftn", a, s, axes, norm)
 
 
 @on_terms
 def rfft2(
-    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+    a: TensorLike, s: int | Sequence[int] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
     """The transform of real numbers over the last two axes."""
-    return rfftn(a, s, axes, norm)
+    return _real("rfft2", a, s, axes, norm)
 
 
 @on_terms
 def irfft2(
-    a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+    a: TensorLike, s: int | Sequence[int] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
     """The inverse of `rfft2`."""
-    return irfftn(a, s, axes, norm)
+    return _real_back("irfft2", a, s, axes, norm)
+
+
+def _real(name: str, a: TensorLike, s: Any, axes: AxisLike, norm: str | None) -> TensorVariable:
+    a = as_tensor(a)
+    for k, (axis, n) in enumerate(over_axes(name, a, s, axes)):
+        a = fft(a, n, axis, norm) if k else rfft(a, n, axis, norm)
+    return a
+
+
+def _real_back(name: str, a: TensorLike, s: Any, axes: AxisLike, norm: str | None) -> TensorVariable:
+    a = as_tensor(a)
+    last, *others = over_axes(name, a, s, axes)
+    for axis, n in reversed(others):
+        a = ifft(a, n, axis, norm)
+    return irfft(a, last[1], last[0], norm)
 
 
 def _shift(x: TensorLike, axes: AxisLike, back: bool) -> TensorVariable:

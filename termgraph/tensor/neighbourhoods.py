@@ -13,7 +13,7 @@ from termgraph.tensor.lengths import length, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.padding import pad
-from termgraph.tensor.reductions import axes_of, to_dtype, wide
+from termgraph.tensor.reductions import axes_in_order, to_dtype, wide
 from termgraph.tensor.shaping import reshape
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
@@ -44,7 +44,8 @@ def correlate1d(
 
     `mode` says what lies beyond the ends: the array mirrored about the edges of its elements ('reflect') or about their
     middles ('mirror'), its 'nearest' element, another copy of it ('wrap'), or `cval` ('constant'). `origin` moves the
-    window to the left. Results have the dtype of the input; those of whole numbers are cut.
+    window to the left. Results have the dtype of the input; those of whole numbers are cut. Truth values count as 1 and
+    0, and a result is true if what is left of it when it is cut is not 0: a mean only where all elements are true.
 
     >>> import termgraph.tensor as T
     >>> T.ndimage.correlate1d([2.0, 8.0, 0.0, 4.0], [1.0, 3.0]).eval()
@@ -126,7 +127,7 @@ def convolve(
 def uniform_filter1d(
     input: TensorLike, size: int, axis: int = -1, mode: str = "reflect", cval: TensorLike = 0.0, origin: int = 0
 ) -> TensorVariable:
-    """The mean of the `size` elements around each one along an axis; modes and origins are those of `correlate1d`.
+    """The mean of the `size` elements around each one along an axis; modes, origins and dtypes are `correlate1d`'s.
 
     >>> import termgraph.tensor as T
     >>> T.ndimage.uniform_filter1d([2.0, 8.0, 0.0, 4.0], 3).eval()
@@ -146,7 +147,7 @@ def uniform_filter(
     *,
     axes: AxisLike = None,
 ) -> TensorVariable:
-    """The mean of the elements around each one, `size` along each axis (or along `axes`).
+    """The mean of the elements around each one, `size` along each axis (or along each of `axes`, in their order).
 
     >>> import numpy as np, termgraph.tensor as T
     >>> T.ndimage.uniform_filter(9 * np.eye(3)).eval()
@@ -154,10 +155,11 @@ def uniform_filter(
            [3., 3., 3.],
            [1., 3., 5.]])
     """
-    x = numbers("uniform_filter", input)
+    given = numbers("uniform_filter", input)
+    x = _counts(given)
     for axis, n, how, at in by_axis("uniform_filter", x, axes, size=size, mode=mode, origin=origin):
         x = x if n == 1 else _mean("uniform_filter", x, axis, n, how, cval, at)
-    return x
+    return to_dtype(x, given.dtype)
 
 
 # ---------------------------------------------------------------------- Gaussian
@@ -175,7 +177,7 @@ def gaussian_filter1d(
 ) -> TensorVariable:
     """Gaussian weights of the deviation `sigma` along an axis, cut after `truncate` of them or after `radius` elements.
 
-    `order` 1, 2 ... takes that derivative. Modes are those of `correlate1d`.
+    `order` 1, 2 ... takes that derivative. Modes and dtypes are those of `correlate1d`.
 
     >>> import termgraph.tensor as T
     >>> T.ndimage.gaussian_filter1d([0.0, 0.0, 1.0, 0.0, 0.0], 0.5).eval().round(3)
@@ -198,7 +200,7 @@ def gaussian_filter(
     radius: int | Sequence[int] | None = None,
     axes: AxisLike = None,
 ) -> TensorVariable:
-    """`gaussian_filter1d` along all axes (or `axes`), with a deviation, order and mode for all of them or for each.
+    """`gaussian_filter1d` along all axes (or `axes`, in their order), with a deviation, order and mode for each or all.
 
     >>> import numpy as np, termgraph.tensor as T
     >>> T.ndimage.gaussian_filter(np.eye(3), 0.5).eval().round(3)
@@ -287,7 +289,8 @@ def laplace(
     """
     x = numbers("laplace", input)
     ways = by_axis("laplace", x, axes, mode=mode)
-    return _total([_along("laplace", x, np.array([1.0, -2.0, 1.0]), axis, how, cval, 0) for axis, how in ways], x)
+    parts = [_along("laplace", x, np.array([1.0, -2.0, 1.0]), axis, how, cval, 0) for axis, how in ways]
+    return _total(parts, x) if parts else x
 
 
 def _differences(
@@ -295,11 +298,11 @@ def _differences(
 ) -> TensorVariable:
     x = numbers(name, input)
     axis, modes = normal_axis(axis, x.ndim), _each(name, "mode", mode, x.ndim)
-    found = _along(name, x, np.array([-1.0, 0.0, 1.0]), axis, modes[axis], cval, 0)
+    found = _along(name, _counts(x), np.array([-1.0, 0.0, 1.0]), axis, modes[axis], cval, 0)
     for other in range(x.ndim):
         if other != axis:
             found = _along(name, found, np.array(across), other, modes[other], cval, 0)
-    return found
+    return to_dtype(found, x.dtype)
 
 
 # ---------------------------------------------------------------------- what they are told
@@ -345,7 +348,7 @@ def _each(name: str, what: str, given: Any, count: int) -> list:
 
 
 def by_axis(name: str, x: TensorVariable, axes: AxisLike, **told: Any) -> list[tuple]:
-    places = axes_of(axes, x.ndim)
+    places = axes_in_order(name, axes, x.ndim)
     return list(zip(places, *[_each(name, what, given, len(places)) for what, given in told.items()]))
 
 
@@ -383,16 +386,27 @@ def _smooth(
     radius: Any,
     axes: Any,
 ) -> TensorVariable:  # fmt: skip
+    given, x = x, _counts(x)
     for axis, s, o, how, r in by_axis(name, x, axes, sigma=sigma, order=order, mode=mode, radius=radius):
         if not (isinstance(s, REAL) and 0 <= s <= 1e-15):  # as wide as nothing
             x = _along(name, x, _gaussian(name, s, o, truncate, r), axis, how, cval, 0)
-    return x
+    return to_dtype(x, given.dtype)
 
 
 # ---------------------------------------------------------------------- windows
 def working(x: TensorVariable) -> TensorVariable:
     """Numbers in which sums are made: whole ones in double precision."""
     return wide(x) if x.type.kind in "fc" else cast(x, "float64")
+
+
+def _counts(x: TensorVariable) -> TensorVariable:
+    """Truth values as whole numbers of 8 bits, for filters that add along one axis after the other."""
+    return cast(x, "uint8") if x.dtype == "bool" else x
+
+
+def _cut(made: TensorVariable, x: TensorVariable) -> TensorVariable:
+    """Results in the dtype of x: truth values, too, are those of whole numbers."""
+    return to_dtype(cast(made, "int64") if x.dtype == "bool" and made.type.kind == "f" else made, x.dtype)
 
 
 def reach(
@@ -406,7 +420,7 @@ def reach(
     widths = [(before, size - 1 - before) if d == axis else (0, 0) for d in range(x.ndim)]
     if BEYOND[mode] != "constant":
         return pad(x, widths, BEYOND[mode]) if x.type.shape[axis] != 0 else pad(x, widths)
-    return pad(x, widths, "constant", constant_values=cast(as_tensor(cval), x.dtype))  # type: ignore[arg-type]
+    return pad(x, widths, "constant", constant_values=_cut(as_tensor(cval), x))  # type: ignore[arg-type]
 
 
 def over_windows(op: Callable, x: TensorVariable, axis: int, n: Any, size: int, twice: bool) -> TensorVariable:
@@ -446,7 +460,8 @@ def _along(name: str, x: TensorVariable, w: Any, axis: int, mode: str, cval: Ten
     if isinstance(w, np.ndarray) and size > 1 and np.array_equal(abs(w), abs(w[::-1])):
         same = [np.sign(w[k]) == np.sign(w[-1 - k]) for k in range(half)]
         pairs = [parts[k] + parts[-1 - k] if one else parts[k] - parts[-1 - k] for k, one in enumerate(same)]
-        parts, w = pairs + parts[half : half + size % 2], w[: half + size % 2]
+        middle = slice(half, half + size % 2)  # added first, as SciPy does: equal sums of ones are the same number
+        parts, w = parts[middle] + pairs, np.concatenate([w[middle], w[:half]])
     return _weighted(parts, w, x)
 
 
@@ -472,7 +487,7 @@ def _weighted(parts: list[TensorVariable], w: Any, x: TensorVariable) -> TensorV
 
 
 def _total(parts: list[TensorVariable], x: TensorVariable) -> TensorVariable:
-    return to_dtype(functools.reduce(ew.add, parts), x.dtype)
+    return _cut(functools.reduce(ew.add, parts), x)
 
 
 def _mean(
@@ -481,4 +496,4 @@ def _mean(
     check_size(name, size)
     around = reach(name, working(x), axis, size, mode, cval, origin)
     total = over_windows(ew.add, around, axis, length(x, axis), size, twice=False)
-    return to_dtype(total / np.asarray(size, np.zeros(0, total.type.np_dtype).real.dtype), x.dtype)
+    return _cut(total / np.asarray(size, np.zeros(0, total.type.np_dtype).real.dtype), x)

@@ -26,7 +26,7 @@ from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import reduce as ops
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.gradmarks import zero_grad
-from termgraph.terms.ops.shapes import normal_axes
+from termgraph.terms.ops.shapes import normal_axes, normal_axis
 from termgraph.terms.types import dtype_name
 
 NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the axis of a call that names none
@@ -35,6 +35,22 @@ NOT_SAID: Any = type("NotSaid", (), {"__repr__": lambda self: "None"})()  # the 
 # ---------------------------------------------------------------------- axes and dtypes
 def axes_of(axis: AxisLike, ndim: int) -> tuple[int, ...]:
     """Sorted axes from None, an integer, a sequence, or a constant variable."""
+    return normal_axes(_known_axes(axis), ndim)
+
+
+def axes_in_order(name: str, axes: AxisLike, ndim: int, twice: bool = False) -> list[int]:
+    """Axes in the order in which they are given to the function `name`, each of them once or, if it may be, `twice`."""
+    known = _known_axes(axes)
+    if known is None:
+        return list(range(ndim))
+    given = known if isinstance(known, (tuple, list, range)) else (known,)
+    places = [normal_axis(d, ndim, f"{name}: axes: axis") for d in given]
+    if not twice and len(set(places)) != len(places):
+        raise ValueError(f"{name}: axes {known} name a dimension twice (array with {ndim} dimensions)")
+    return places
+
+
+def _known_axes(axis: AxisLike) -> Any:
     data = getattr(axis, "data", None)
     if isinstance(data, np.ndarray):
         axis = data  # a constant variable
@@ -42,7 +58,7 @@ def axes_of(axis: AxisLike, ndim: int) -> tuple[int, ...]:
         raise TypeError(f"axis must be known while building the graph, got the symbolic variable {axis}")
     if isinstance(axis, np.ndarray):
         axis = axis.tolist()
-    return normal_axes(axis, ndim)
+    return axis
 
 
 def keep_dimensions(reduced: Any, axes: tuple[int, ...], ndim: int) -> TensorVariable:

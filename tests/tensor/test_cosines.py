@@ -82,6 +82,22 @@ def test_along_several_axes(name, rng):
     check(lambda a: ours(a, 3, axes=(0, 1), norm="ortho"), lambda a: theirs(a, 3, axes=(0, 1), norm="ortho"), x)
     check(lambda a: ours(a, 4, s=(5, 4), axes=(1, 2)), lambda a: theirs(a, 4, s=(5, 4), axes=(1, 2)), x)
     check(lambda a: ours(a, 1, s=(2, -1)), lambda a: theirs(a, 1, s=(2, 6)), x)
+    for how in ({"s": 4}, {"axes": 1}, {"s": [2], "axes": 0}, {"s": np.array([2, 4]), "axes": (0, 1)}, {"s": -1},
+                {"s": (4, 2), "axes": (-1, 0)}, {"axes": ()}):  # fmt: skip
+        check(lambda a, how=how: ours(a, **how), lambda a, how=how: theirs(a, **how), x)
+    n = T.lscalar("n")
+    np.testing.assert_allclose(tg.function([n], ours(x, s=n))(4), theirs(x, s=4), atol=1e-12)
+    bad = [
+        (ValueError, "axes \\(0, -3\\) name a dimension twice", {"axes": (0, -3)}),
+        (ValueError, "axes: axis 3 is out of range", {"axes": 3}),
+        (ValueError, "s must be one size for each of 1 axes, got \\(1, 2\\)", {"s": (1, 2), "axes": 0}),
+        (ValueError, "4 axes are to be transformed, .* has 3", {"s": (1, 2, 3, 4)}),
+        (ValueError, "s must be at least 1, or -1 for all points there are, got \\(3, 0\\)", {"s": (3, 0)}),
+        (TypeError, "s must be an integer, got 2.5", {"s": 2.5}),
+    ]
+    for kind, told, how in bad:
+        with pytest.raises(kind, match=f"^{name}: {told}"):
+            ours(x, **how)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -72,6 +72,11 @@ def test_bad_arguments():
     for points in (2.0, True, T.dscalar("n"), T.lvector("n")):
         with pytest.raises(TypeError, match="number of points n must be an integer"):
             F.fft(T.dvector(), n=points)
+    for name in ("fftn", "ifftn", "fft2", "ifft2", "rfftn", "irfftn", "rfft2", "irfft2"):
+        with pytest.raises(ValueError, match=f"^{name}: s must be one size for each of 2 axes, got 5"):
+            getattr(F, name)(T.dmatrix(), 5, axes=(0, 1))
+    with pytest.raises(ValueError, match="fft2: 2 axes are to be transformed, .* has 1"):
+        F.fft2(T.dvector())
 
 
 ONE_AXIS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
