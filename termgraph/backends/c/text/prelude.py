@@ -8,7 +8,6 @@ attribute where glibc has vector versions: gcc then calls them without -ffast-ma
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from typing import Any
 
@@ -311,37 +310,6 @@ def _whole_as_double() -> dict[str, str]:
     return out
 
 
-# What floats become first: NumPy's shorter integers are the last bits of these.
-_WHOLE = {"i8": "int32_t", "i16": "int32_t", "i32": "int32_t", "i64": "int64_t",
-          "u8": "int32_t", "u16": "int32_t", "u32": "int64_t", "u64": "uint64_t"}  # fmt: skip
-
-
-def _float_as_whole() -> dict[str, str]:
-    """Floats as whole numbers, those outside the type as NumPy makes them.
-
-    Of such a number that becomes a float again gcc makes `trunc` from version 12 on, for which -0.5 is -0.0 and 300
-    fits into 8 bits. What it may not move other operands across stays a whole number.
-    """
-    out = {}
-    for (name, over), (n, real) in itertools.product(_WHOLE.items(), (("f64", "double"), ("f32", "float"))):
-        c = f"{'u' if name[0] == 'u' else ''}int{name[1:]}_t"
-        narrow, bounded = f"({c}){{}}" if c != over else "{}", ""
-        if name == "u32":  # AVX2 has no vectors of 64 bits for it, and needs none; AVX-512's are bounded
-            bounded = f"#ifndef __AVX512F__\n    const {c} v = ({c})x;\n#else\n    const {over} v = ({over})x;\n#endif"
-        if name == "u64":
-            bounded = f"    const {over} v = x < ({real})0x1p63 ? ({over})(int64_t)x : ({over})x;"
-        out[f"tg_whole_{name}_{n}"] = f"""{_INLINE}{c} tg_whole_{name}_{n}({real} x)
-{{
-{bounded or f"    const {over} v = ({over})x;"}
-#if __GNUC__ >= 12
-    return {narrow.format("__builtin_assoc_barrier(v)")};
-#else
-    return {narrow.format("v")};
-#endif
-}}"""
-    return out
-
-
 # The upper half of a product of 64 bits, by halves: vectors have no products of 64 bits by 64.
 _SCALE_BITS = """uint64_t tg_scale_bits_u64(uint64_t a, uint64_t b)
 {
@@ -363,7 +331,6 @@ _FIXED = {
     "tg_philox": _philox(),
     "tg_philox_fill": random_bits.FILL.strip(),
     **_whole_as_double(),
-    **_float_as_whole(),
     "tg_scale_bits_u64": _INLINE + _SCALE_BITS,
     **float32.functions(_INLINE),
     **remainders.functions(_INLINE),
@@ -384,6 +351,7 @@ LATER = {
     ("tg_gamma", "tg_log_parts_", "tg_digamma_", "tg_trigamma_", "tg_polygamma_"):
         lazy("termgraph.backends.c.text.gammas"),
     ("tg_incomplete_gamma", "tg_gammainc"): lazy("termgraph.backends.c.text.incomplete_gamma"),
+    ("tg_whole_i", "tg_whole_u"): lazy("termgraph.backends.c.text.whole_casts"),
     ("tg_whole",): lazy("termgraph.backends.c.text.whole_vectors"),
     ("tg_log1mexp_",): lazy("termgraph.backends.c.text.log1mexp"),
 }  # fmt: skip
