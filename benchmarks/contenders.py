@@ -58,6 +58,16 @@ def interpreter(name: str) -> str | None:
     return found["python"] if found and Path(found["python"]).is_file() else None
 
 
+# What holds each library to AVX2 on a processor with more: see `ops.py --avx2`.
+AVX2 = {
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+}
+
+
 def environment(name: str, threads: int, caches: Path | None = None) -> dict[str, str]:
     """The environment variables of a contender's worker; everything it compiles is cached below `caches`."""
     n = str(threads)
@@ -79,6 +89,10 @@ def environment(name: str, threads: int, caches: Path | None = None) -> dict[str
     }
     if threads == 1:
         own["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    if os.environ.get("BENCH_AVX2"):
+        own |= AVX2
+        own["XLA_FLAGS"] = f"{own.get('XLA_FLAGS', '')} --xla_cpu_max_isa=AVX2".strip()
+        own["TERMGRAPH_FLAGS"] += ",cflags=-mno-avx512f"
     # Installed packages come with compiled bytecode; a checkout gets it with the first import, unless this forbids it.
     kept = {k: v for k, v in os.environ.items() if k not in ("TERMGRAPH_FLAGS", "PYTHONDONTWRITEBYTECODE")}
     kept["PYTHONPATH"] = str(ROOT) if CONTENDERS[name].peer is None else ""

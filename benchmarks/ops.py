@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -99,8 +100,12 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument("--html", metavar="FILE", help="write the table as a page with bars")
     options.add_argument("--report", metavar="FILE", help="measure nothing: print the table of this JSON file")
     options.add_argument("--worst", type=int, default=40, help="how many rows to print, the worst first")
+    options.add_argument("--avx2", action="store_true", help="hold every library to AVX2")
     options.set_defaults(repeats=3, seconds=0.03)
-    return options.parse_args(words)
+    asked = options.parse_args(words)
+    if asked.avx2:
+        os.environ["BENCH_AVX2"] = "1"  # `contenders.environment` reads it
+    return asked
 
 
 def chosen(asked: argparse.Namespace) -> list[Case]:
