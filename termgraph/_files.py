@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+
+from termgraph._lazy import lazy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+zipfile = lazy("zipfile")
 
 FORMAT = 1
 Facts = dict[str, Any]

@@ -57,7 +57,7 @@ def _files(rooms: tuple[str, ...]) -> list[_File]:
 def _every() -> list[_File]:
     """Looked up once, so that a digest and what is said about the times are of the same files."""
     found: list[_File] = []
-    folders = [(os.path.dirname(os.path.abspath(_rulelib.__file__)), ""), (str(_rulelib.folder()), _OF_RULES)]
+    folders = [(os.path.dirname(os.path.abspath(_rulelib.__file__)), ""), (_rulelib.where(), _OF_RULES)]
     for folder, inside in folders:  # those in it follow as they are found
         files, more = _listing(folder, inside)
         found += files

@@ -1,8 +1,10 @@
 """Where the rule library is: the one place that knows how it was installed.
 
 In a wheel the rule files are the folder termgraph/rulelib; in a checkout (plain or installed with `pip install -e`)
-they are the folder rules/ beside the package. Imports nothing of termgraph.
+they are the folder rules/ beside the package. Imports `_lazy` only.
 """
+
+from __future__ import annotations
 
 import functools
 import importlib.util
@@ -11,28 +13,40 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+from termgraph._lazy import lazy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pathlib = lazy("pathlib")
 
 PACKAGE = "termgraph.rulelib"
 ENTRY_POINTS = "termgraph.rules"  # the group of entry points by which a package offers rules
 IMPORTED = time.time_ns()  # about when this process began to read termgraph
-_HERE = Path(__file__).resolve().parent
+_HERE = os.path.dirname(os.path.realpath(__file__))
 COMPANIONS: list[str] = []  # modules of upper rooms that add to the rule database: imported together with the library
 
 
-def folder() -> Path:
+def where() -> str:
     """The folder that holds the rule files.
 
-    >>> folder().name in ("rulelib", "rules")
+    >>> os.path.basename(where()) in ("rulelib", "rules")
     True
     """
-    candidates = (_HERE / "rulelib", _HERE.parent / "rules")
+    candidates = (os.path.join(_HERE, "rulelib"), os.path.join(os.path.dirname(_HERE), "rules"))
     for candidate in candidates:
-        if (candidate / "__init__.py").is_file():
+        if os.path.isfile(os.path.join(candidate, "__init__.py")):
             return candidate
-    looked_in = " or ".join(str(candidate) for candidate in candidates)
+    looked_in = " or ".join(candidates)
     raise FileNotFoundError(f"the rule library is missing: no __init__.py in {looked_in}; reinstall termgraph")
+
+
+def folder() -> Path:
+    """The same as a path of `pathlib`, which programs that look at no rule file do not import."""
+    return pathlib.Path(where())
 
 
 def files() -> list[Path]:
@@ -64,9 +78,9 @@ def package() -> ModuleType:
 
 
 def _spec() -> ModuleSpec | None:
-    where = folder()
+    place = where()
     return importlib.util.spec_from_file_location(
-        PACKAGE, where / "__init__.py", submodule_search_locations=[str(where)]
+        PACKAGE, os.path.join(place, "__init__.py"), submodule_search_locations=[place]
     )
 
 

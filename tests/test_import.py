@@ -59,6 +59,52 @@ f(np.ones((2, w.get_value().shape[0]), "float32"))
     assert not there & (making | {f"termgraph.backends.c.text.{m}" for m in texts} | {"difflib", "traceback"})
 
 
+def test_importing_reads_no_metadata_and_no_paths_of_the_standard_library():
+    """What only versions of other packages, saved files and numbers that are quotients need comes with these."""
+    later = {"importlib.metadata", "email", "socket", "zipfile", "csv", "packaging.version"}
+    later |= {"pathlib", "urllib", "ipaddress", "fractions", "decimal", "base64"}
+    program = """
+import termgraph as tg, termgraph.tensor as T
+x = T.dmatrix("x")
+tg.function([x], tg.grad((T.exp(x) ** 2).sum(), x))([[1.0]])
+"""
+    before = modules_after("import numpy")
+    assert not (later - before) & modules_after("import numpy, termgraph")
+    modules_after(program)  # makes images, where there are none
+    assert not (later - before) & modules_after(f"import numpy{program}")
+
+
+def test_versions_of_packages_are_what_their_metadata_says():
+    code = """
+import termgraph, cons, etuples, unification
+from termgraph.terms.logic import installed_version
+told = [(p.__version__, installed_version(n)) for p, n in
+        ((cons, "cons"), (etuples, "etuples"), (unification, "logical-unification"))]
+assert installed_version("no-such-package") is None
+import importlib.metadata, packaging.version, sys
+assert sys.modules["importlib.metadata"] is importlib.metadata and hasattr(packaging.version, "Version")
+real = [importlib.metadata.version(n) for n in ("cons", "etuples", "logical-unification")]
+assert [told[i][0] for i in range(3)] == real and all(t in (None, r) for (_, t), r in zip(told, real)), (told, real)
+"""
+    modules_after(code)
+
+
+def test_who_asks_the_stand_in_of_a_module_for_more_gets_the_module():
+    code = """
+import sys
+from termgraph.terms.logic import _StandIn
+import importlib
+for name in [m for m in sys.modules if m.startswith("importlib.metadata")]:
+    del sys.modules[name]
+importlib.metadata = sys.modules["importlib.metadata"] = _StandIn("importlib.metadata", "version", lambda name: None)
+from importlib.metadata import version
+assert version("numpy")[0].isdigit()  # it had no answer
+import importlib.metadata
+assert importlib.metadata.entry_points is sys.modules["importlib.metadata"].entry_points
+"""
+    modules_after(code)
+
+
 def test_every_public_name_is_there():
     assert all(getattr(termgraph, name) is not None for name in termgraph.__all__)
     assert set(termgraph.__all__) <= set(dir(termgraph))

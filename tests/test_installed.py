@@ -21,7 +21,7 @@ def look(tmp_path, monkeypatch):
         path.write_text("x = 1\n")
     (room / "notes.txt").write_text("not a source")
     monkeypatch.setattr(_rulelib, "__file__", str(room.parent / "_rulelib.py"))
-    monkeypatch.setattr(_rulelib, "folder", lambda: tmp_path / "rules")
+    monkeypatch.setattr(_rulelib, "where", lambda: str(tmp_path / "rules"))
 
     def look(*rooms):
         for function in (

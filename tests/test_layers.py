@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # From the ground up: each room may import those before it.
 ORDER = [
+    "_lazy",  # modules imported when they are first used
     "_rulelib",  # where the rule files are
     "_blake",  # the hash function of digests
     "_collector",  # when cycles are looked for
     "_records",  # classes of named fields
-    "_lazy",  # modules imported when they are first used
     "_files",  # files that are whole or not there
     "_folders",  # folders whose content is run
     "_arguments",  # what was meant by an argument that a function does not have

@@ -51,7 +51,7 @@ def pages(samples: int = 2, jobs: int = 1, rules: Iterable[Rule] | None = None) 
 
 def library() -> list[Rule]:
     """The rules of the library, without those that a user's files have added."""
-    folder = str(_rulelib.folder())
+    folder = _rulelib.where()
     return [r for r in database.all_rules() if r.where.startswith(folder)]
 
 

@@ -71,12 +71,12 @@ def key_now(name: str) -> bytes:
 # ---------------------------------------------------------------------- where
 def _folders() -> Iterator[str]:
     """Where an image may be, the best place first."""
-    here = _rulelib.folder()
+    here = _rulelib.where()
     try:
-        yield os.path.dirname(importlib.util.cache_from_source(str(here / "__init__.py")))
+        yield os.path.dirname(importlib.util.cache_from_source(os.path.join(here, "__init__.py")))
     except NotImplementedError:  # a Python without bytecode files
         pass
-    installation = blake2b(str(here).encode(), digest_size=6).hexdigest()
+    installation = blake2b(here.encode(), digest_size=6).hexdigest()
     yield os.path.join(str(config.cache.dir), "rules", installation)
 
 

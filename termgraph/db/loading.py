@@ -13,7 +13,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from termgraph.terms.errors import RuleError, RuleWarning
 
 log = Log("rules")
 traceback = lazy("traceback")
+metadata = lazy("importlib.metadata")
 
 ERRORS: list[RuleError] = []  # everything refused so far
 LOADED: dict[str, list[str]] = {}  # file -> names of the rules it defined
@@ -46,13 +46,13 @@ def load_library() -> None:
             load(file)
     if not (config.plugins and _rulelib.plugins()):
         return
-    for point in sorted(entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
+    for point in sorted(metadata.entry_points(group=_rulelib.ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         _guarded(f"entry point {point.name} = {point.value}", point.load)
 
 
 def load_files(*beginnings: str) -> None:
     """Load the files of the library, or those whose names begin like one of these."""
-    before, folder = changes(), str(_rulelib.folder())
+    before, folder = changes(), _rulelib.where()
     _rulelib.package()
     for path in _rulelib.files():
         if path.name.startswith(beginnings or ("",)):

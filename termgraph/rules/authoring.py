@@ -128,7 +128,7 @@ def _register(r: Rule, overwrite: bool) -> None:
     if overwrite:
         _overwriting.add(r.name)
     elif old is not None and not getattr(_local, "replacing", False):
-        if r.name in _overwriting and r.where.startswith(str(_rulelib.folder())):
+        if r.name in _overwriting and r.where.startswith(_rulelib.where()):
             return  # what replaces a rule of the library was defined before the library was read
         raise RuleError(
             f"rule {r.name!r} at {r.where} is already defined at {old.where}; choose another name, "

@@ -81,7 +81,7 @@ def make_image(rs: RuleSet, families: Iterable[Any]) -> Image:
     known: dict[str, CodeType] = {}  # most operators meet the general rules only, and so have the same code
     shelf = Shelf()
     pieces = {f.name: _pieces(rs, f, known, shelf) for f in families}
-    folder = str(_rulelib.folder())
+    folder = _rulelib.where()
     places = [(r.name, *_place(r.where, folder)) for r in rs.rules]
     return Image(places, rs.counts_clients, rs.merges_commuted, sorted(facts.declared()), pieces, shelf)
 
@@ -124,5 +124,5 @@ def image_from(value: Any, shelf: Shelf) -> Image:
 
 def named_rules(image: Image) -> Sequence[Named]:
     """The names and places of the rules of an image."""
-    folder = str(_rulelib.folder())
+    folder = _rulelib.where()
     return [Named(name, f"{os.path.join(folder, file)}:{line}") for name, file, line in image.rules]

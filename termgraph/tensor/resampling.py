@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.config import config
 from termgraph.tensor.adaptive import adaptive_average
 from termgraph.tensor.creation import arange, ones
@@ -23,6 +23,8 @@ from termgraph.tensor.shaping import dimshuffle, reshape, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+
+fractions = lazy("fractions")
 
 CUBIC = -0.75  # the slope of the cubic pieces, as PyTorch and OpenCV have it
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
@@ -168,11 +170,11 @@ def _sizes(x: TensorVariable, size: ShapeLike, scale_factor: Any) -> tuple[list,
     factors = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * spatial
     if len(factors) != spatial or any(not isinstance(f, (int, float)) or not 0 < f < 1e9 for f in factors):
         raise ValueError(f"interpolate: scale_factor must be {spatial} positive numbers, got {scale_factor!r}")
-    ratios = [Fraction(f).limit_denominator(10_000) for f in factors]
+    ratios = [fractions.Fraction(f).limit_denominator(10_000) for f in factors]
     return [_times(length(x, d), r) for d, r in enumerate(ratios, 2)], ratios
 
 
-def _times(n: Any, ratio: Fraction) -> Any:
+def _times(n: Any, ratio: Any) -> Any:
     return floor(n * ratio) if isinstance(n, int) else n * ratio.numerator // ratio.denominator
 
 

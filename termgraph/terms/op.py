@@ -13,12 +13,11 @@ from inspect import CO_VARARGS
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from unification import Var
-
 from termgraph.terms import userop
 from termgraph.terms.dtypes import loaded
 from termgraph.terms.errors import GraphError
 from termgraph.terms.hashing import stable_hash
+from termgraph.terms.logic import Var
 from termgraph.terms.signature import Signatures
 from termgraph.terms.spelling import Spelling, spelling
 from termgraph.terms.types import Type

@@ -6,18 +6,20 @@ neither.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from termgraph._lazy import lazy
 from termgraph.terms.digest import NoName
 from termgraph.terms.dtypes import dtype_text, numpy_dtype
 from termgraph.terms.op import ARG, CONST, OPS, Op
 from termgraph.terms.term import AnyTerm, Arg, Const, Leaf, Term, mk
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
+
+base64 = lazy("base64")
 
 
 def to_plain(roots: Sequence[Any], most: int = 1 << 62) -> dict[str, Any]:
@@ -120,4 +122,4 @@ def _number(of: str, content: str) -> Any:
 
 
 def _bytes(content: bytes) -> str:
-    return base64.b64encode(content).decode()
+    return str(base64.b64encode(content), "ascii")

@@ -11,14 +11,13 @@ import gc
 from typing import Any, TypeAlias
 
 import numpy as np
-from etuples.core import ExpressionTuple
-from unification import Var
 
 from termgraph import _collector
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import GraphError, ShapeError
 from termgraph.terms.interned import TABLES, Interned, Ref, settled
 from termgraph.terms.leaves import EMPTY, Arg, Const, Input, Leaf, Lit, all_leaves
+from termgraph.terms.logic import ExpressionTuple, Var
 from termgraph.terms.op import Lift, Op, is_var, set_open_lifter
 from termgraph.terms.signature import Signature
 from termgraph.terms.text import one_line
