@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from fit_float32 import best, mp
+from fit_float32 import best, mp, rounded
 
 from termgraph.backends.c.text import avx512, avx512_single, prelude
 
@@ -32,9 +32,9 @@ def inverses() -> list:
 
 
 def single_inverses() -> list:
-    """The same of [1, 2), with 1/2 for the last, so that numbers just below 1 lose no digits."""
-    middles = [1 + (mp.mpf(j) + 0.5) / 16 for j in range(16)]
-    return [mp.mpf(1) if j == 0 else mp.mpf(0.5) if j == 15 else mp.nint(512 / c) / 512 for j, c in enumerate(middles)]
+    """Of the middles of the 32nds of [1, 2), to eight bits, with 1/2 for the last: just below 1 no digits are lost."""
+    middles = [1 + (mp.mpf(j) + 0.5) / 32 for j in range(32)]
+    return [mp.mpf(1) if j == 0 else mp.mpf(0.5) if j == 31 else mp.nint(256 / c) / 256 for j, c in enumerate(middles)]
 
 
 def middle_inverses() -> list:
@@ -56,12 +56,7 @@ def derived() -> dict[str, list]:
     powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
     side = mp.log(2) / 32 * mp.mpf(1.0005)
     logs, middles = [split_log(v) for v in inverses()], [split_log(v) for v in middle_inverses()]
-    single = series(lambda r: mp.log1p(r) / r / mp.log(2), -mp.mpf(1) / 31, 10 / mp.mpf(159), 5, lambda r: 1)
     return {
-        "SINGLE_INVERSE": single_inverses(),
-        "LOG2": [-mp.log(v, 2) for v in single_inverses()],
-        "SINGLE_LOG2": single,
-        "SINGLE_EXP2": series(lambda s: (mp.mpf(2) ** s - 1) / s, -1 / mp.mpf(31.9), 1 / mp.mpf(31.9), 2, abs),
         "TWO": powers,
         "TWO_LOW": [p - mp.mpf(float(p)) for p in powers],
         "EXP": series(lambda r: (mp.expm1(r) - r) / r**2, -side, side, 5, lambda r: r**2),
@@ -102,12 +97,37 @@ def piece(j: int, degree: int = 5) -> list:
     return [c, first, *[single(v) for v in mp.lu_solve(rows, rest)]]
 
 
+def single_power() -> dict[str, list]:
+    """The tables of `pow` of float32, its polynomials, and the logarithm's base."""
+    inverse, powers = single_inverses(), [mp.mpf(2) ** (mp.mpf(j) / 32) for j in range(32)]
+    logs = [-mp.log(v, 2) for v in inverse]
+    high = [mp.nint(v * 2**16) / 2**16 for v in logs]
+    low, end, side = (
+        min((1 + mp.mpf(j) / 32) * c - 1 for j, c in enumerate(inverse)),
+        mp.mpf(1) / 32,
+        mp.mpf(1.001) / 64,
+    )
+    return {
+        "power_inverse": inverse,
+        "power_log2": high,
+        "power_log2_low": [single(v - h) for v, h in zip(logs, high)],
+        "power_two": [single(v) for v in powers],
+        "power_two_low": [single(v - single(v)) for v in powers],
+        "POWER_CUBE": rounded(lambda r: (mp.log1p(r) - r + r**2 / 2) / r**3, lambda r: r**2, low, end, 3),
+        "POWER_EXP2": rounded(lambda s: (mp.mpf(2) ** s - 1) / s, abs, -side, side, 2),
+        "LOG2_E": [single(1 / mp.log(2))],
+        "LOG2_E_LOW": [single(1 / mp.log(2) - single(1 / mp.log(2)))],
+    }
+
+
 def derived_single() -> dict[str, list]:
-    return dict(zip(avx512_single.SCALED_ERFC, zip(*[piece(j) for j in range(32)]), strict=True))
+    erfc = dict(zip(avx512_single.SCALED_ERFC, zip(*[piece(j) for j in range(32)]), strict=True))
+    return erfc | single_power()
 
 
 def report() -> None:
-    texts = {name: getattr(avx512, name) for name in derived()} | avx512_single.SCALED_ERFC
+    texts = {name: getattr(avx512, name) for name in derived()} | avx512_single.SCALED_ERFC | avx512_single.POWER
+    texts |= {name: getattr(avx512_single, name) for name in single_power() if name.isupper()}
     for name, numbers in (derived() | derived_single()).items():
         used = [float.fromhex(word) for word in texts[name].replace(",", " ").split()]
         off = max(abs(u - float(n)) / abs(float(n)) if n else abs(u) for u, n in zip(used, numbers, strict=True))

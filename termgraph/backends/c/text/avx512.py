@@ -2,8 +2,7 @@
 
 gcc calls them in vector loops in the place of libmvec's, whose names they have: they take half of its time and are
 closer to the right numbers. `scripts/fit_float64.py` derives their tables and measures both. Largest errors in units
-of the last place, libmvec's in brackets: exp 0.55 (3.1), expm1 2.0 (2.1), log 0.77 (1.6), pow 0.7 (1.0); of float32
-pow 0.56 (0.63).
+of the last place, libmvec's in brackets: exp 0.55 (3.1), expm1 2.0 (2.1), log 0.77 (1.6), pow 0.7 (1.0).
 """
 
 from __future__ import annotations
@@ -62,22 +61,6 @@ MIDDLE_LOW = """
 CUBE = """
     0x1.5555555555555p-2, -0x1.ffffffffffed9p-3, 0x1.9999999999568p-3, -0x1.55555557ac34fp-3, 0x1.249249293bf8ep-3,
     -0x1.ffffcda1aa5f5p-4, 0x1.c71c2a997b365p-4, -0x1.9a76b95c91f5cp-4, 0x1.7552afb54c4dp-4"""
-# For `pow` of float32, in double, of numbers in [1, 2): inverses, the last of which is 1/2, so that exponent and table
-# cancel just below 1, minus log2 of these, log2(1 + r) = r * (c0 + c1*r + ...), -1/32 <= r <= 1/16, and
-# 2^s = 1 + s * (c0 + c1*s + ...), |s| <= 1/32
-SINGLE_INVERSE = """
-    0x1p+0, 0x1.d4p-1, 0x1.bbp-1, 0x1.a4p-1, 0x1.9p-1, 0x1.7dp-1, 0x1.6cp-1, 0x1.5dp-1, 0x1.4ep-1, 0x1.41p-1,
-    0x1.35p-1, 0x1.2ap-1, 0x1.1fp-1, 0x1.16p-1, 0x1.0dp-1, 0x1p-1"""
-LOG2 = """
-    0x0p+0, 0x1.097e38ce60649p-3, 0x1.abb2ca9ec7472p-3, 0x1.249cd2b13cd6cp-2, 0x1.6cb0f6865c8eap-2,
-    0x1.b495d4e9185f7p-2, 0x1.f804ae8d0cd02p-2, 0x1.1b17e849adc26p-1, 0x1.3b8b1c68fa6edp-1, 0x1.58de3bf8b824bp-1,
-    0x1.7502cc4a27b8p-1, 0x1.8fc924c89ac84p-1, 0x1.ab9151be168ddp-1, 0x1.c31a27dd00b4ap-1, 0x1.db694903d94b8p-1,
-    0x1p+0"""
-SINGLE_LOG2 = """
-    0x1.715476529df4p+0, -0x1.7154760956168p-1, 0x1.ec70a9d2efc51p-2, -0x1.715b4b123bea2p-2, 0x1.277a420abc02ap-2,
-    -0x1.c8e88e78f7799p-3"""
-SINGLE_EXP2 = """
-    0x1.62e42feb0baa4p-1, 0x1.ebfffaea2ce19p-3, 0x1.c6b4710d98665p-5"""
 
 
 def _table(name: str, numbers: str) -> str:
@@ -91,8 +74,6 @@ _EIGHT = """#ifdef __has_builtin
 #define TG_EIGHT
 typedef double tg_eight __attribute__((vector_size(64)));
 typedef long long tg_eight_bits __attribute__((vector_size(64)));
-typedef float tg_eight_floats __attribute__((vector_size(32)));
-typedef int tg_eight_ints __attribute__((vector_size(32)));
 typedef float tg_sixteen_floats __attribute__((vector_size(64)));
 typedef int tg_sixteen_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_INLINE static inline __attribute__((always_inline))
@@ -108,8 +89,6 @@ typedef int tg_sixteen_bits __attribute__((vector_size(64)));
 #define TG_EIGHT_EXPONENT(a) __builtin_ia32_getexppd512_mask(a, a, (unsigned char)-1, 4)
 #define TG_EIGHT_MANTISSA(a) __builtin_ia32_getmantpd512_mask(a, 3, a, (unsigned char)-1, 4) /* in [3/4, 3/2) */
 #define TG_EIGHT_KINDS(a, kinds) __builtin_ia32_fpclasspd512_mask(a, kinds, (unsigned char)-1)
-#define TG_EIGHT_WIDE(a) __builtin_ia32_cvtps2pd512_mask(a, (tg_eight){0}, (unsigned char)-1, 4)
-#define TG_EIGHT_NARROW(a) __builtin_ia32_cvtpd2ps512_mask(a, (tg_eight_floats){0}, (unsigned char)-1, 4)
 #define TG_EIGHT_MEND(a, x, how) \\
     __builtin_ia32_fixupimmpd512_mask(a, x, (tg_eight_bits){0} + (how), 0, (unsigned char)-1, 4)
 #endif
@@ -208,64 +187,12 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     const int rare = TG_EIGHT_KINDS(x, 0xff) | TG_EIGHT_KINDS(y, 0x99);
     return __builtin_expect(rare, 0) ? tg_eight_pow_rest(x, y, out, rare) : out;
 }"""
-# gcc 12 converts half a vector at a time where it is asked by `__builtin_convertvector`, four instructions for one.
-# Eight of sixteen numbers at a time; what float32 holds, also below its normal numbers, is normal in double.
-_POWF = """float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
-__attribute__((noinline, cold))
-static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_floats y, tg_sixteen_floats out, int which)
-{
-    for (int l = 0; l < 16; l++)
-        if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
-    return out;
-}
-TG_EIGHT_INLINE tg_eight_floats tg_eight_powf(
-    tg_eight_floats mantissa, tg_eight_floats exponent, tg_eight_ints piece, tg_eight_floats power)
-{
-    const tg_eight m = TG_EIGHT_WIDE(mantissa), k = TG_EIGHT_WIDE(exponent), y = TG_EIGHT_WIDE(power);
-    const tg_eight_bits j = __builtin_ia32_pmovzxdq512_mask(piece, (tg_eight_bits){0}, (unsigned char)-1);
-    const double *c = tg_eight_single_log2, *d = tg_eight_single_exp2;
-    const tg_eight r = TG_EIGHT_FMA(m, TG_EIGHT_PICK(tg_eight_single_inverse, j), TG_EIGHT_ALL(-1.0)), z = r * r;
-    const tg_eight a = TG_EIGHT_LINE(r, c, 0);
-    const tg_eight b = TG_EIGHT_LINE(r, c, 2);
-    const tg_eight e = TG_EIGHT_LINE(r, c, 4);
-    const tg_eight p = TG_EIGHT_FMA(TG_EIGHT_FMA(e, z, b), z, a), shift = TG_EIGHT_ALL(0x1.8p52 / 16);
-    const tg_eight t = y * TG_EIGHT_FMA(r, p, k + TG_EIGHT_PICK(tg_eight_log2, j)), u = t + shift, n = u - shift;
-    const tg_eight s = t - n, two = TG_EIGHT_PICK(tg_eight_two, (tg_eight_bits)u);
-    const tg_eight f = TG_EIGHT_LINE(s, d, 1);
-    const tg_eight q = TG_EIGHT_FMA(s, f, TG_EIGHT_ALL(d[0]));
-    return TG_EIGHT_NARROW(TG_EIGHT_SCALE(TG_EIGHT_FMA(two * s, q, two), n));
-}
-TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
-{
-#if __GNUC__ >= 12 /* gcc 11 has no __builtin_shufflevector */
-#define TG_EIGHT_FIRST(a) __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7)
-#define TG_EIGHT_LAST(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
-#define TG_EIGHT_BOTH(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#else
-#define TG_EIGHT_PARTS(a) (union { __typeof__(a) whole; __typeof__((a)[0]) parts[2] __attribute__((vector_size(32))); })
-#define TG_EIGHT_FIRST(a) (TG_EIGHT_PARTS(a){a}.parts[0])
-#define TG_EIGHT_LAST(a) (TG_EIGHT_PARTS(a){a}.parts[1])
-#define TG_EIGHT_BOTH(a, b) ((union { tg_eight_floats parts[2]; tg_sixteen_floats whole; }){{a, b}}.whole)
-#endif
-    /* beyond 2^33 results are 0 or infinite, but of 1 */
-    const tg_sixteen_floats some = __builtin_ia32_rangeps512_mask(y, (tg_sixteen_floats){0} + 0x1p33f, 2, y, -1, 4);
-    const tg_sixteen_floats m = __builtin_ia32_getmantps512_mask(x, 0, x, (unsigned short)-1, 4);
-    const tg_sixteen_floats k = __builtin_ia32_getexpps512_mask(x, x, (unsigned short)-1, 4);
-    const tg_sixteen_bits j = (tg_sixteen_bits)m >> 19;
-    const tg_eight_floats first =
-        tg_eight_powf(TG_EIGHT_FIRST(m), TG_EIGHT_FIRST(k), TG_EIGHT_FIRST(j), TG_EIGHT_FIRST(some));
-    const tg_eight_floats last =
-        tg_eight_powf(TG_EIGHT_LAST(m), TG_EIGHT_LAST(k), TG_EIGHT_LAST(j), TG_EIGHT_LAST(some));
-    const tg_sixteen_floats out = TG_EIGHT_BOTH(first, last);
-    const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);
-    const int rare = (bases | __builtin_ia32_fpclassps512_mask(y, 0x99, -1)) & 0xffff;
-    return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;
-}"""
 HIGH, LOW = "0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"  # ln2; the first is a multiple of 2^-42
 _BUILTIN = pattern(r"__builtin_ia32_\w+")  # gcc knows them where the processor does, and may name them anew
 NEEDED = {"avx512f", "avx512dq"}
-VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, "powf": _POWF, **avx512_single.VARIANTS}
-WORDS = {"$HIGH": HIGH, "$LOW": LOW} | {f"$EXP{k}": number for k, number in enumerate(float32.EXP)}
+VARIANTS = {"exp": _EXP, "expm1": _EXPM1, "log": _LOG, "pow": _POW, **avx512_single.VARIANTS}
+WORDS = {"$HIGH": HIGH, "$LOW": LOW} | avx512_single.WORDS
+WORDS |= {f"$EXP{k}": number for k, number in enumerate(float32.EXP)}
 
 
 def functions() -> dict[str, str]:
@@ -273,8 +200,7 @@ def functions() -> dict[str, str]:
     tables = {
         "two": TWO, "two_low": TWO_LOW, "exp": EXP, "log": LOG, "inverse": INVERSE, "inverse_high": INVERSE_HIGH,
         "inverse_low": INVERSE_LOW, "middle": MIDDLE, "middle_high": MIDDLE_HIGH, "middle_low": MIDDLE_LOW,
-        "cube": CUBE, "log2": LOG2, "single_inverse": SINGLE_INVERSE, "single_log2": SINGLE_LOG2,
-        "single_exp2": SINGLE_EXP2,
+        "cube": CUBE,
     }  # fmt: skip
     texts = {f"tg_eight_{name}": _table(f"tg_eight_{name}", numbers) for name, numbers in tables.items()}
     texts |= {"tg_eight_reduced": _REDUCED, "tg_eight_expm1_small": _EXPM1_SMALL} | avx512_single.functions()

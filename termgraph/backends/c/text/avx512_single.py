@@ -1,7 +1,8 @@
-"""Vector versions of float32 functions for vectors of 64 bytes, where libmvec's take longer: `erfc`. Pure text.
+"""Vector versions of float32 functions for vectors of 64 bytes, where libmvec's take longer: `erfc`, `pow`. Pure text.
 
 `avx512.py` has those of float64 and says how gcc finds them; `scripts/fit_float64.py` derives the tables. Largest error
-in units of the last place, libmvec's in brackets: erfc 1.27 (1.61), mean 0.253 (0.272).
+in units of the last place, libmvec's in brackets: erfc 1.27 (1.61), mean 0.253 (0.272); pow 0.62 (0.63), where results
+are not near the ends of float32 0.53.
 """
 
 from __future__ import annotations
@@ -53,11 +54,52 @@ SCALED_ERFC = {
     -0x1.717006p-21, -0x1.9d27eap-22, 0, 0, 0, 0, -0x1.f5b524p-3, -0x1.501132p-3, -0x1.c88692p-4, -0x1.3a7182p-4,
     -0x1.b68a9ep-5, -0x1.35c268p-5, -0x1.ba8074p-6, -0x1.404272p-6""",
 }
+# For `pow`, of numbers in [1, 2), by their first five bits: inverses, the last of which is 1/2, so that exponent and
+# table cancel just below 1; minus log2 of these, of which the first part is a multiple of 2^-16, and so exact with any
+# exponent; and powers of two by 32nds. log(1 + r) = r - r^2/2 + r^3 * (c0 + c1*r + ...), -1/61 <= r <= 1/32, and
+# 2^s = 1 + s * (c0 + c1*s + ...), |s| <= 1/64. The logarithm's base is changed by LOG2_E in two parts.
+POWER = {
+    "power_inverse": """
+    0x1p+0, 0x1.eap-1, 0x1.dap-1, 0x1.cep-1, 0x1.cp-1, 0x1.b4p-1, 0x1.aap-1, 0x1.9ep-1, 0x1.94p-1, 0x1.8ap-1,
+    0x1.82p-1, 0x1.78p-1, 0x1.7p-1, 0x1.68p-1, 0x1.6p-1, 0x1.58p-1, 0x1.52p-1, 0x1.4ap-1, 0x1.44p-1, 0x1.3ep-1,
+    0x1.38p-1, 0x1.32p-1, 0x1.2cp-1, 0x1.28p-1, 0x1.22p-1, 0x1.1cp-1, 0x1.18p-1, 0x1.14p-1, 0x1.0ep-1, 0x1.0ap-1,
+    0x1.06p-1, 0x1p-1""",
+    "power_log2": """
+    0x0p+0, 0x1.038p-4, 0x1.c7bp-4, 0x1.2fap-3, 0x1.8a88p-3, 0x1.dacp-3, 0x1.0fa8p-2, 0x1.39ep-2, 0x1.5dfcp-2,
+    0x1.8304p-2, 0x1.a154p-2, 0x1.c818p-2, 0x1.e7ep-2, 0x1.042cp-1, 0x1.14c6p-1, 0x1.25cp-1, 0x1.32cp-1,
+    0x1.4472p-1, 0x1.52p-1, 0x1.5fcep-1, 0x1.6dep-1, 0x1.7c38p-1, 0x1.8ad8p-1, 0x1.94c2p-1, 0x1.a3e2p-1,
+    0x1.b354p-1, 0x1.bdcep-1, 0x1.c87p-1, 0x1.d8acp-1, 0x1.e3b2p-1, 0x1.eee4p-1, 0x1p+0""",
+    "power_log2_low": """
+    0x0p+0, 0x1.fbef2ap-18, 0x1.4a2dc4p-18, -0x1.cd2a4p-19, 0x1.80abfcp-19, 0x1.169f22p-18, 0x1.20112cp-20,
+    -0x1.71eaa6p-18, 0x1.cf1eeap-18, 0x1.b21824p-19, -0x1.0ebd68p-18, 0x1.dc2d46p-18, -0x1.40358ep-19,
+    -0x1.5a32c2p-20, -0x1.3e032ep-18, 0x1.408c78p-18, -0x1.1c8f12p-21, -0x1.2ba7fp-18, -0x1.a39fbep-18,
+    -0x1.8ec6c2p-20, -0x1.eac382p-20, -0x1.5b7606p-19, 0x1.1b3cdap-19, 0x1.0e9258p-18, 0x1.e95888p-18,
+    0x1.61d876p-19, 0x1.3b992cp-18, -0x1.0902b6p-18, -0x1.7ee94p-19, 0x1.51bd56p-23, -0x1.a3aa26p-18, 0x0p+0""",
+    "power_two": """
+    0x1p+0, 0x1.059b0ep+0, 0x1.0b5586p+0, 0x1.11301ep+0, 0x1.172b84p+0, 0x1.1d4874p+0, 0x1.2387a6p+0, 0x1.29e9ep+0,
+    0x1.306fep+0, 0x1.371a74p+0, 0x1.3dea64p+0, 0x1.44e086p+0, 0x1.4bfdaep+0, 0x1.5342b6p+0, 0x1.5ab07ep+0,
+    0x1.6247ecp+0, 0x1.6a09e6p+0, 0x1.71f75ep+0, 0x1.7a1148p+0, 0x1.82589ap+0, 0x1.8ace54p+0, 0x1.93737cp+0,
+    0x1.9c4918p+0, 0x1.a5503cp+0, 0x1.ae89fap+0, 0x1.b7f77p+0, 0x1.c199bep+0, 0x1.cb720ep+0, 0x1.d5818ep+0,
+    0x1.dfc974p+0, 0x1.ea4afap+0, 0x1.f50766p+0""",
+    "power_two_low": """
+    0x0p+0, -0x1.9d4f52p-25, 0x1.9f3122p-25, -0x1.fdb496p-25, -0x1.c15742p-27, -0x1.d2e8cap-25, 0x1.ceac48p-25,
+    -0x1.5c0424p-25, 0x1.4636e2p-25, -0x1.18aac6p-25, 0x1.824684p-25, 0x1.8624b4p-30, -0x1.593abcp-25,
+    -0x1.2c561p-25, -0x1.5bd5ecp-27, -0x1.f8b55p-25, 0x1.9fcef4p-26, 0x1.1d8beep-25, -0x1.829fdp-25,
+    -0x1.accc7cp-26, 0x1.15506ep-27, -0x1.e64744p-25, 0x1.51f848p-27, -0x1.b83b54p-25, -0x1.a94b14p-26,
+    -0x1.a09438p-25, -0x1.3d56b2p-27, -0x1.8837ccp-27, -0x1.822dbcp-27, -0x1.908c94p-25, 0x1.52486cp-27,
+    -0x1.246ebp-26""",
+}
+POWER_CUBE = """
+    0x1.555556p-2, -0x1.000078p-2, 0x1.998cc2p-3, -0x1.47a168p-3"""
+POWER_EXP2 = """
+    0x1.62e43p-1, 0x1.ebfcf4p-3, 0x1.c68bd6p-5"""
+LOG2_E, LOG2_E_LOW = "0x1.715476p+0", "0x1.4ae0cp-26"
 _SIXTEEN = """#define TG_SIXTEEN_ALL(c) ((tg_sixteen_floats){0} + (c))
 #define TG_SIXTEEN_FMA(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4)
 #define TG_SIXTEEN_PICK(table, j) \\
     __builtin_ia32_vpermt2varps512_mask(j, *(const tg_sixteen_floats *)table, \\
-                                        *(const tg_sixteen_floats *)(table + 16), (unsigned short)-1)"""
+                                        *(const tg_sixteen_floats *)(table + 16), (unsigned short)-1)
+#define TG_SIXTEEN_CLOSER(a, b) __builtin_ia32_rangeps512_mask(a, b, 2, a, (unsigned short)-1, 4)"""
 # -a^2 = h - lost = n ln2 + r + low, e^r = 1 + r + p. What is small is added up first, so that little is rounded twice.
 # Below 0 it is 2 - erfc(a). Beyond 10.1 it is 0, NaN stays.
 _ERFC = """/* tg_sixteen */
@@ -87,7 +129,53 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16v_erfcf(tg_sixteen_floats x)
     const tg_sixteen_floats y = __builtin_ia32_scalefps512_mask(e, n, e, (unsigned short)-1, 4);
     return __builtin_ia32_blendmps_512_mask(y, 2 - y, __builtin_ia32_cvtd2mask512((tg_sixteen_bits)x));
 }"""
-VARIANTS = {"erfcf": _ERFC}
+# The logarithm in two parts, of which the second is small, though not always less than what the first one's rounding
+# leaves: y times both says to which 32nd an exponent is rounded. Far out the rest is anything: held to 1, it does no
+# harm, as 2^n is 0 or infinite. Bases that are zero, negative or no number, exponents that are not finite, and results
+# below the normal ones, which were rounded before, are left to libm, one by one.
+_POW = """/* tg_sixteen */
+float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
+__attribute__((noinline, cold))
+static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_floats y, tg_sixteen_floats out, int which)
+{
+    for (int l = 0; l < 16; l++)
+        if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
+    return out;
+}
+TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
+{
+    const tg_sixteen_floats m = __builtin_ia32_getmantps512_mask(x, 0, x, (unsigned short)-1, 4); /* in [1, 2) */
+    const tg_sixteen_floats k = __builtin_ia32_getexpps512_mask(x, x, (unsigned short)-1, 4);
+    const tg_sixteen_bits j = (tg_sixteen_bits)m >> 18;
+    const tg_sixteen_floats inverse = TG_SIXTEEN_PICK(tg_sixteen_power_inverse, j), near = m * inverse, r = near - 1;
+    const tg_sixteen_floats lost = TG_SIXTEEN_FMA(m, inverse, -near); /* log(1 + r + lost) */
+    const tg_sixteen_floats half = r * TG_SIXTEEN_ALL(-0.5f), v = TG_SIXTEEN_FMA(r, half, r), z = r * r;
+    const tg_sixteen_floats q0 = TG_SIXTEEN_FMA(r, TG_SIXTEEN_ALL($CUBE1), TG_SIXTEEN_ALL($CUBE0));
+    const tg_sixteen_floats q1 = TG_SIXTEEN_FMA(r, TG_SIXTEEN_ALL($CUBE3), TG_SIXTEEN_ALL($CUBE2));
+    const tg_sixteen_floats less = TG_SIXTEEN_FMA(r, half, r - v) + TG_SIXTEEN_FMA(lost, -r, lost);
+    const tg_sixteen_floats low = TG_SIXTEEN_FMA(z * r, TG_SIXTEEN_FMA(q1, z, q0), less);
+    const tg_sixteen_floats e = TG_SIXTEEN_ALL($LOG2_E), p = v * e;
+    const tg_sixteen_floats rest = TG_SIXTEEN_FMA(v, TG_SIXTEEN_ALL($LOG2_E_LOW), TG_SIXTEEN_FMA(v, e, -p));
+    const tg_sixteen_floats top = k + TG_SIXTEEN_PICK(tg_sixteen_power_log2, j), high = top + p;
+    const tg_sixteen_floats end = TG_SIXTEEN_FMA(low, e, rest) + TG_SIXTEEN_PICK(tg_sixteen_power_log2_low, j);
+    const tg_sixteen_floats g = y * high, shift = TG_SIXTEEN_ALL(0x1.8p23f / 32);
+    const tg_sixteen_floats gone = TG_SIXTEEN_FMA(y, ((top - high) + p) + end, TG_SIXTEEN_FMA(y, high, -g));
+    const tg_sixteen_floats t = TG_SIXTEEN_CLOSER(g + gone, TG_SIXTEEN_ALL(512.0f)) + shift, n = t - shift;
+    const tg_sixteen_floats s = TG_SIXTEEN_CLOSER((g - n) + gone, TG_SIXTEEN_ALL(1.0f));
+    const tg_sixteen_floats f = TG_SIXTEEN_FMA(s, TG_SIXTEEN_ALL($TWO2), TG_SIXTEEN_ALL($TWO1));
+    const tg_sixteen_floats exp2 = TG_SIXTEEN_FMA(f, s, TG_SIXTEEN_ALL($TWO0)) * s;
+    const tg_sixteen_floats two = TG_SIXTEEN_PICK(tg_sixteen_power_two, (tg_sixteen_bits)t);
+    const tg_sixteen_floats small = TG_SIXTEEN_PICK(tg_sixteen_power_two_low, (tg_sixteen_bits)t);
+    const tg_sixteen_floats power = two + TG_SIXTEEN_FMA(two, exp2, small);
+    const tg_sixteen_floats out = __builtin_ia32_scalefps512_mask(power, n, power, (unsigned short)-1, 4);
+    const int kinds = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1) | __builtin_ia32_fpclassps512_mask(y, 0x99, -1);
+    const int rare = (kinds | __builtin_ia32_fpclassps512_mask(out, 0x20, -1)) & 0xffff;
+    return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;
+}"""
+VARIANTS = {"erfcf": _ERFC, "powf": _POW}
+WORDS = {f"$CUBE{k}": f"{c}f" for k, c in enumerate(POWER_CUBE.replace(",", " ").split())}
+WORDS |= {f"$TWO{k}": f"{c}f" for k, c in enumerate(POWER_EXP2.replace(",", " ").split())}
+WORDS |= {"$LOG2_E_LOW": f"{LOG2_E_LOW}f", "$LOG2_E": f"{LOG2_E}f"}
 
 
 def _table(name: str, numbers: str) -> str:
@@ -98,4 +186,5 @@ def _table(name: str, numbers: str) -> str:
 def functions() -> dict[str, str]:
     """The types, tables and helpers by name; they stand behind those of `avx512.py`."""
     tables = {f"tg_sixteen_erfc_{name}": numbers for name, numbers in SCALED_ERFC.items()}
+    tables |= {f"tg_sixteen_{name}": numbers for name, numbers in POWER.items()}
     return {"tg_sixteen": _SIXTEEN} | {name: _table(name, numbers) for name, numbers in tables.items()}
