@@ -112,24 +112,45 @@ TG_APART int tg_sort_keys_64(uint64_t *given, uint64_t *more, int64_t n);
 TG_APART int tg_argsort_stable_$N(void *native, const void *source, int64_t *out, int64_t n, int64_t step,
                                   int64_t out_step);
 
-/* Words sorted by `width` bits from `low`, others as they come, with room for a copy: where they are at the end. */
-static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, int low, int width)
+/* Keys of n elements, in words, and the least and the largest of them. */
+static inline __attribute__((always_inline)) void tg_keys_found_$N(
+    const $T *x, int64_t n, int64_t step, int kind, uint64_t *words, uint64_t *least, uint64_t *most)
 {
-    enum { DIGIT = 11, PASSES = 6 };
-    uint32_t count[PASSES][1 << DIGIT] = {{0}};
-    const int passes = (width + DIGIT - 1) / DIGIT;
-    for (int64_t i = 0; i < n; i++)
-        for (int p = 0; p < passes; p++) count[p][words[i] >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++;
-    for (int p = 0; p < passes; p++) {
-        uint32_t total = 0;
-        for (int k = 0; k < 1 << DIGIT; k++) {
-            const uint32_t here = count[p][k];
-            count[p][k] = total;
+    uint64_t low = (uint64_t)-1, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    *least = low, *most = high;
+}
+
+/* Keys become words of their first bits and places, sorted by digits, with room for a copy: where they are at the end.
+   Two digits are counted at once. */
+static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, uint64_t least, int shift, int bits,
+                                   int width)
+{
+    enum { DIGIT = 11, ALL = (1 << DIGIT) - 1 };
+    uint32_t count[2][ALL + 1] = {{0}};
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = (words[i] - least) >> shift;
+        words[i] = key << bits | (uint64_t)i;
+        count[0][key & ALL]++, count[1][key >> DIGIT & ALL]++;
+    }
+    for (int low = bits, p = 0; low < bits + width; low += DIGIT, p++) {
+        uint32_t *const place = count[p & 1], total = 0;
+        if (p > 1) {
+            for (int k = 0; k <= ALL; k++) place[k] = 0;
+            for (int64_t i = 0; i < n; i++) place[words[i] >> low & ALL]++;
+        }
+        for (int k = 0; k <= ALL; k++) {
+            const uint32_t here = place[k];
+            place[k] = total;
             total += here;
         }
         for (int64_t i = 0; i < n; i++) {
             const uint64_t word = words[i];
-            other[count[p][word >> (low + p * DIGIT) & ((1 << DIGIT) - 1)]++] = word;
+            other[place[word >> low & ALL]++] = word;
         }
         uint64_t *swapped = words;
         words = other;
@@ -144,30 +165,30 @@ static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, 
 TG_APART int tg_argsort_by_words_$N(void *sorter, int kind, int room, const $T *x, int64_t n, int64_t step,
                                     uint64_t *out, uint64_t *other)
 {
-    uint64_t least = (uint64_t)-1, most = 0, *words = out;
+    uint64_t least, most, *words = out;
     int bits = 1, shift = 0, width = 0;
     const int by_vectors = other && TG_SORTS_BY_VECTORS(n, kind & 3);
     while (bits < 63 && n > (int64_t)1 << bits) bits++;
     room = room < 64 - bits && !by_vectors ? room : 64 - bits;
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t key = words[i] = tg_sort_key_$N(x[i * step], kind);
-        least = key < least ? key : least;
-        most = key > most ? key : most;
-    }
+    if (step == 1 && kind == 0) tg_keys_found_$N(x, n, 1, 0, words, &least, &most); /* vectors of their own */
+    else if (step == 1 && kind == 1) tg_keys_found_$N(x, n, 1, 1, words, &least, &most);
+    else if (step == 1 && kind == 2) tg_keys_found_$N(x, n, 1, 2, words, &least, &most);
+    else tg_keys_found_$N(x, n, step, kind, words, &least, &most);
     while (width < 64 && (most - least) >> width) width++;
     if (width > room) shift = width - room, width = room;
-    for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
-    int done = 0;
+    if (other && !by_vectors) words = tg_radix_words_$N(words, other, n, least, shift, bits, width);
+    else {
+        for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
+        int done = 0;
 #if TG_VECTOR_SORT
-    done = by_vectors && tg_sort_keys_64(words, other, n);
+        done = by_vectors && tg_sort_keys_64(words, other, n);
 #endif
-    if (done) ;
-    else if (other) words = tg_radix_words_$N(words, other, n, bits, width);
-    else ((int (*)(void *, int64_t, void *))sorter)(words, n, NULL);
+        if (!done) ((int (*)(void *, int64_t, void *))sorter)(words, n, NULL);
+    }
     const uint64_t place = ((uint64_t)1 << bits) - 1;
     if (shift)
         for (int64_t i = 1, first = 0; i < n; i++) { /* elements that began with the same bits, by all of them */
-            if ((words[i] ^ words[i - 1]) >> bits) {
+            if ((words[i] ^ words[i - 1]) > place) {
                 first = i;
                 continue;
             }

@@ -248,7 +248,7 @@ HEAD = """
 #ifndef TG_VECTOR_SORT
 #if defined(__AVX512F__) && !defined(__clang__)
 #define TG_VECTOR_SORT 1
-#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 30000 : 1500)) /* beyond, sorting by digits is faster */
+#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 8000 : 1500)) /* beyond, sorting by digits is faster */
 #else
 #define TG_VECTOR_SORT 0
 #define TG_SORTS_BY_VECTORS(n, kind) 0
