@@ -23,6 +23,7 @@ from termgraph.function.mode import Mode, Shapes, get_mode
 from termgraph.function.native import form_of, known_at_first, make_function, ordered
 from termgraph.function.storages import DefaultContainer
 from termgraph.stages import Ledger
+from termgraph.tensor.creation import as_result
 from termgraph.tensor.origins import original_inputs
 from termgraph.tensor.sharedvar import Container
 from termgraph.tensor.trace import placed
@@ -105,7 +106,7 @@ class FunctionMaker:
             options = self.mode.options()
         in_c = options.backend == "c" and not self.watched()
         with ledger.timed("capture") as entry:
-            captured = entry.value = self._capture(givens or {}, fgraph, self.known if in_c else ())
+            captured = entry.value = self._capture(givens or {}, fgraph, self.known, in_c)
             self._check_unused(captured, reaction(on_unused_input))
             check_inplace(captured, accept_inplace)
             check_user_ops(captured)
@@ -197,13 +198,16 @@ class FunctionMaker:
         if self.output_keys is not None and len(self.output_keys) != len(self.outputs):
             raise ValueError(f"output_keys has {len(self.output_keys)} names for {len(self.outputs)} outputs")
 
-    def _capture(self, givens: Mapping[Variable, Variable], fgraph: FunctionGraph | None, known: Shapes) -> Captured:
-        """The closed graph: outputs first, then the updates. Lengths of shared variables are `known`."""
+    def _capture(
+        self, givens: Mapping[Variable, Variable], fgraph: FunctionGraph | None, known: Shapes, in_c: bool
+    ) -> Captured:
+        """The closed graph: outputs first, then the updates. In C lengths of shared variables are `known`."""
         self.updated = [item for item in self.inputs if item.update is not None]
         if fgraph is None:
-            roots: list[Any] = [o.variable for o in self.outputs] + [item.update for item in self.updated]
+            results = [as_result(o.variable) if in_c else o.variable for o in self.outputs]
+            roots: list[Any] = results + [item.update for item in self.updated]
             inputs, passes = [item.variable for item in self.inputs], self.mode.kept_dtype is not None
-            lengths = dict(zip(ordered(self).cells, known))
+            lengths = dict(zip(ordered(self).cells, known if in_c else ()))
             waits = None if givens or passes else unmade(inputs, roots, lengths)
             return waits or capture(inputs, roots, givens, passes, lengths)
         if len(fgraph.inputs) != len(self.inputs) or len(fgraph.outputs) != len(self.outputs) + len(self.updated):

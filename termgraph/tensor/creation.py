@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -73,8 +74,9 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> T
 
 @on_terms
 def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
-    """An array whose elements do not matter; here they are zero, so that results can be reproduced."""
-    return zeros(shape, dtype, device=device)
+    """An array whose elements do not matter. What is computed from it takes zeros; as a result of a function in C it
+    has whatever its memory holds."""
+    return _unset(zeros(shape, dtype, device=device))
 
 
 @on_terms
@@ -108,8 +110,25 @@ def ones_like(
 def empty_like(
     x: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
 ) -> TensorVariable:
-    """An array of the shape and dtype of `x` whose elements do not matter."""
-    return zeros_like(x, dtype, shape=shape, device=device)
+    """An array of the shape and dtype of `x` whose elements do not matter, as those of `empty`."""
+    return _unset(zeros_like(x, dtype, shape=shape, device=device))
+
+
+_UNSET: weakref.WeakSet[TensorVariable] = weakref.WeakSet()  # the others of their terms are zeros
+
+
+def _unset(zeros: TensorVariable) -> TensorVariable:
+    _UNSET.add(zeros)
+    return zeros
+
+
+def as_result(v: Any) -> Any:
+    """What a function in C shall return for a variable: what is `empty` is not filled with zeros."""
+    if v not in _UNSET or v.term.op.family is not ops.alloc:
+        return v
+    made = ops.unwritten(*v.owner.inputs[1:], dtype=v.type.dtype)
+    made.name, made.site = v.name, v.site
+    return made
 
 
 # ---------------------------------------------------------------------- ranges

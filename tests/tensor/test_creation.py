@@ -1,12 +1,17 @@
 """Functions that create arrays agree with NumPy: filled, ranges, spaces, matrices, grids."""
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers import DTYPES, FLOATS, arrays, assert_same, check, quick, run
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termgraph as tg
 import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import evaluate
 from termgraph.terms.ops import shaping as ops
 
@@ -111,3 +116,40 @@ def test_meshgrid(x, y, sparse):
             given_arrays = (x, y, np.arange(2.0))[:count]
             check(lambda *v, i=indexing: T.meshgrid(*v, indexing=i, sparse=sparse),
                   lambda *a, i=indexing: list(np.meshgrid(*a, indexing=i, sparse=sparse)), *given_arrays)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- arrays that are not written
+@pytest.mark.parametrize("linker", ["auto", "py"])
+@pytest.mark.parametrize("mode", ["FAST_RUN", "STRICT", "DEBUG_MODE"])
+def test_what_is_computed_from_an_empty_array_is_computed_from_zeros(mode, linker):
+    n, x = T.lscalar("n"), T.dmatrix("x")
+    e, like = T.empty((n, 3), "int8"), T.empty_like(x)
+    rows = T.set_subtensor(like[0], 2.0)
+    f = tg.function([n, x], [e, e + 1, T.empty((n, 3), "int8"), like, rows, T.empty(())], mode=tg.get_mode(mode).clone(linker=linker))
+    for k in (4, 0):
+        given = np.ones((2, k))
+        first, ones, again, found, rows, number = f(k, given)
+        assert first.shape == again.shape == (k, 3) and first.dtype == "int8" and found.shape == (2, k)
+        assert number.shape == () and not np.shares_memory(first, again) and not np.shares_memory(found, given)
+        np.testing.assert_array_equal(ones, np.ones((k, 3)))
+        np.testing.assert_array_equal(rows, [[2.0] * k, [0.0] * k])
+    with pytest.raises(ShapeError, match="negative"):
+        f(-1, given)
+
+
+def test_variables_gradients_and_loops_take_zeros_for_an_empty_array():
+    s, x = tg.shared(np.ones(3)), T.dvector("x")
+    slope = tg.grad(T.sum((x + T.empty_like(x)) ** 2), x)
+    steps, _ = tg.scan(lambda c: c + 1, outputs_info=T.empty(2), n_steps=3)
+    f = tg.function([x], [T.empty(3), slope, steps], updates={s: T.empty(3)})
+    np.testing.assert_array_equal(f(np.ones(3))[1], np.full(3, 2.0))
+    np.testing.assert_array_equal(f(np.ones(3))[2][-1], [3.0, 3.0])
+    np.testing.assert_array_equal(s.get_value(), np.zeros(3))
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_an_empty_result_is_not_written():
+    x = T.dmatrix("x")
+    zeros, f = (tg.function([x], make(x), mode=tg.Mode(linker="c")) for make in (T.zeros_like, T.empty_like))
+    assert "kernel0" in zeros.source("c") and "kernel0" not in f.source("c")
+    assert pickle.loads(pickle.dumps(f))(np.ones((2, 3))).shape == (2, 3)

@@ -83,6 +83,11 @@ def _stored_as(s: Storage, t: AnyTerm, buf: Buf) -> None:
         x.kept = True
 
 
+@cut_rule("unwritten")
+def _unwritten(s: Storage, t: AnyTerm, buf: Buf) -> None:
+    """It has a place, and no statement."""
+
+
 @cut_rule("gemm")
 def _added_product(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """c + alpha * a @ b: c goes to the result first, unless it is nothing but zeros, as gradients of loops begin."""

@@ -145,6 +145,22 @@ alloc = define(
 )
 
 
+def _infer_unwritten(*lengths: Const | AnyTerm, dtype: str) -> TensorType:
+    return TensorType.of(dtype, static_lengths("unwritten", lengths))
+
+
+unwritten = define(
+    "unwritten",
+    infer=_infer_unwritten,
+    meaning=lambda *lengths, dtype: np.zeros(_run_time_lengths(lengths), dtype),
+    kind="source",
+    length_from=lambda t, axis: (t.args[axis], IS_GIVEN),
+    by_value=True,
+    params={"dtype": "float64"},
+    doc="An array whose elements nobody asks for, as a result of a function only: in C they are not written.",
+)
+
+
 # ---------------------------------------------------------------------- lengths as results
 def _infer_shape_i(x: Type, *, axis: int) -> TensorType:
     with_axes("shape_i", x, axis)
