@@ -125,7 +125,11 @@ def test_what_is_computed_from_an_empty_array_is_computed_from_zeros(mode, linke
     n, x = T.lscalar("n"), T.dmatrix("x")
     e, like = T.empty((n, 3), "int8"), T.empty_like(x)
     rows = T.set_subtensor(like[0], 2.0)
-    f = tg.function([n, x], [e, e + 1, T.empty((n, 3), "int8"), like, rows, T.empty(())], mode=tg.get_mode(mode).clone(linker=linker))
+    f = tg.function(
+        [n, x],
+        [e, e + 1, T.empty((n, 3), "int8"), like, rows, T.empty(())],
+        mode=tg.get_mode(mode).clone(linker=linker),
+    )
     for k in (4, 0):
         given = np.ones((2, k))
         first, ones, again, found, rows, number = f(k, given)

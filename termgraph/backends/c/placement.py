@@ -10,6 +10,7 @@ from termgraph.backends.has_text import elementwise_text
 from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.push.driver import AT
 from termgraph.lower.push.expand import EXPANSIONS, IN_PARTS
+from termgraph.lower.push.pseudo_inverse import singular_values
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
 from termgraph.lower.storage.routine_table import LOOPED, SPECS, spec_of
@@ -40,6 +41,8 @@ def why_not(t: AnyTerm) -> str | None:
         return _no_array(t.args)
     if t.op.family.name in SPECS and (t.op.family.name not in LOOPED or spec_of(t) is not None):
         return _why_no_routine(t)
+    if t.op.family.name == "pinv" and not t.op.params["hermitian"]:
+        return _why_no_routine(singular_values(t.args[0]))
     odd = _no_array((t, *t.args))
     return odd if odd is not None or _has_code(t) else f"there is no C code for {_titled(t)}"
 
@@ -54,7 +57,7 @@ def _has_code(t: AnyTerm) -> bool:
         return elementwise_text(CDialect, t.op, t)
     if name in ORDERED:
         return t.args[0].type.kind != "c"
-    return any(name in known for known in (AT, CUTS, EXPANSIONS, IN_PARTS))
+    return name != "pinv" and any(name in known for known in (AT, CUTS, EXPANSIONS, IN_PARTS))
 
 
 def _titled(t: AnyTerm) -> str:

@@ -11,6 +11,7 @@ from termgraph.lower.push.accumulated import accumulated
 from termgraph.lower.push.arms import with_taken_arguments
 from termgraph.lower.push.assertions import asserted
 from termgraph.lower.push.masks import selected
+from termgraph.lower.push.pseudo_inverse import pseudo_inverse
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.routine_table import operand_dtypes
 from termgraph.terms.build import in_dtype
@@ -210,7 +211,11 @@ def sample(t: AnyTerm, args: tuple[AnyTerm, ...]) -> AnyTerm:
 
 
 # What is made of simpler ops whatever its operands are
-IN_PARTS: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {"csm_sample": sample, "check": asserted}
+IN_PARTS: dict[str, Callable[[AnyTerm, tuple[AnyTerm, ...]], AnyTerm]] = {
+    "csm_sample": sample,
+    "check": asserted,
+    "pinv": pseudo_inverse,
+}
 
 
 def expand(

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from termgraph.backends.c.text.made_before import PLACES
 from termgraph.terms.ops import draws
 from termgraph.terms.ops.random import MOST_POISSON
 
@@ -35,11 +37,21 @@ _APART = (
     return x;
 }"""
 )
-_WORDS = "typedef struct { uint64_t key, step, index, other; int half; } tg_words; /* random bits of one element */"
+# Random bits of one element: those that were made before, then blocks of its own.
+_WORDS = """typedef struct {
+    uint64_t key, step, index, other;
+    int half, left;
+    const uint64_t *ready;
+} tg_words;"""
 _NEXT = (
     _INLINE
     + """uint64_t tg_next_bits(tg_words *w)
 {
+    if (w->left) {
+        const uint64_t bits = *w->ready;
+        w->ready += PLACES, w->left--;
+        return bits;
+    }
     if (w->half) {
         w->half = 0;
         return w->other;
@@ -49,7 +61,7 @@ _NEXT = (
     w->key += %#xu;
     w->half = 1;
     return first;
-}""".replace("%#xu", f"{draws.FURTHER:#x}u")
+}""".replace("%#xu", f"{draws.FURTHER:#x}u").replace("PLACES", str(PLACES))
 )
 _UNIT = (
     _INLINE
@@ -91,6 +103,31 @@ _NORMAL = (
     }
 }"""
 )
+
+
+def _drawn(kind: str, name: str, parameters: str, body: str) -> dict[str, str]:
+    """A draw of an element, as such and with some of its bits made before."""
+    given = re.sub(r"\bdouble ", "", parameters)
+    place = f"uint64_t key, uint64_t step, uint64_t index, {parameters}"
+    own, made = (
+        "{key, step, index, 0, 0, 0, 0}",
+        f"{{key + left / 2 * {draws.FURTHER:#x}u, step, index, 0, 0, left, ready}}",
+    )
+    return {
+        f"tg_{name}_draw_of": f"{_INLINE}{kind} tg_{name}_draw_of(tg_words *w, {parameters})\n{{\n{body}}}",
+        f"tg_{name}_draw": f"""static {kind} tg_{name}_draw({place})
+{{
+    tg_words w = {own};
+    return tg_{name}_draw_of(&w, {given});
+}}""",
+        f"tg_{name}_draw_ahead": f"""{_INLINE}{kind} tg_{name}_draw_ahead(const uint64_t *ready, int left, {place})
+{{
+    tg_words w = {made};
+    return tg_{name}_draw_of(&w, {given});
+}}""",
+    }
+
+
 _RAISED = (
     _INLINE
     + """double tg_raised_gamma(tg_words *w, double shape)
@@ -104,25 +141,29 @@ _RAISED = (
     }
 }"""
 )
-_GAMMA = """static double tg_gamma_draw(uint64_t key, uint64_t step, uint64_t index, double shape)
-{
-    tg_words w = {key, step, index, 0, 0};
-    if (!(shape > 0 && shape < __builtin_inf())) return shape == 0 || shape > 0 ? shape : __builtin_nan("");
-    const double drawn = tg_raised_gamma(&w, shape);
-    return shape < 1 ? drawn * pow(tg_next_unit(&w), 1.0 / shape) : drawn;
-}"""
-_BETA = """static double tg_beta_draw(uint64_t key, uint64_t step, uint64_t index, double a, double b)
-{
-    tg_words w = {key, step, index, 0, 0};
-    if (!(a > 0 && b > 0 && a < __builtin_inf() && b < __builtin_inf())) return __builtin_nan("");
-    const double x = tg_raised_gamma(&w, a), y = tg_raised_gamma(&w, b);
+_GAMMA = _drawn(
+    "double",
+    "gamma",
+    "double shape",
+    """    if (!(shape > 0 && shape < __builtin_inf())) return shape == 0 || shape > 0 ? shape : __builtin_nan("");
+    const double drawn = tg_raised_gamma(w, shape);
+    return shape < 1 ? drawn * pow(tg_next_unit(w), 1.0 / shape) : drawn;
+""",
+)
+_BETA = _drawn(
+    "double",
+    "beta",
+    "double a, double b",
+    """    if (!(a > 0 && b > 0 && a < __builtin_inf() && b < __builtin_inf())) return __builtin_nan("");
+    const double x = tg_raised_gamma(w, a), y = tg_raised_gamma(w, b);
     if (a >= 1 && b >= 1) return x / (x + y);
     double off = log(y), other = log(x); /* both numbers may be too small */
-    if (a < 1) other += tg_apart(log(tg_next_unit(&w)) / a);
-    if (b < 1) off += tg_apart(log(tg_next_unit(&w)) / b);
+    if (a < 1) other += tg_apart(log(tg_next_unit(w)) / a);
+    if (b < 1) off += tg_apart(log(tg_next_unit(w)) / b);
     off -= other;
     return off < 700 ? 1.0 / (1.0 + exp(off)) : 0.0;
-}"""
+""",
+)
 _LOG_POISSON = (
     _COLD
     + """double tg_log_poisson(double k, double mean)
@@ -133,12 +174,13 @@ _LOG_POISSON = (
            (1.0 / 12 - (1.0 / 360 - r / 1260) * r) / k;
 }"""
 )
-_POISSON = """static int64_t tg_poisson_draw(uint64_t key, uint64_t step, uint64_t index, double mean)
-{
-    tg_words w = {key, step, index, 0, 0};
-    if (!(mean >= 0 && mean < MOST)) return 0; /* an error is on its way */
+_POISSON = _drawn(
+    "int64_t",
+    "poisson",
+    "double mean",
+    """    if (!(mean >= 0 && mean < MOST)) return 0; /* an error is on its way */
     if (mean < SEARCHED) {
-        const double u = tg_next_unit(&w);
+        const double u = tg_next_unit(w);
         double share = exp(-mean), below = share;
         int k = 0;
         while (k < 200 && u > below) share *= mean / ++k, below += share;
@@ -146,14 +188,15 @@ _POISSON = """static int64_t tg_poisson_draw(uint64_t key, uint64_t step, uint64
     }
     const double b = 0.931 + tg_apart(2.53 * sqrt(mean)), a = -0.059 + tg_apart(0.02483 * b);
     for (;;) {
-        const double u = tg_next_unit(&w) - 0.5, v = tg_next_unit(&w), edge = 0.5 - fabs(u);
+        const double u = tg_next_unit(w) - 0.5, v = tg_next_unit(w), edge = 0.5 - fabs(u);
         const double k = floor(tg_apart((2.0 * a / edge + b) * u) + mean + 0.43);
         if (edge >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2.0)) return (int64_t)k;
         if (k < 0 || (edge < 0.013 && v > edge)) continue;
         const double scale = 1.1239 + 1.1328 / (b - 3.4);
         if (log(v * scale / (a / (edge * edge) + b)) <= tg_log_poisson(k, mean)) return (int64_t)k;
     }
-}"""
+""".replace("SEARCHED", draws.SEARCHED.hex()).replace("MOST", repr(MOST_POISSON)),
+)
 _STIRLING_REST = (
     _INLINE
     + """double tg_stirling(double k)
@@ -173,14 +216,15 @@ _LOG_BINOMIAL = (
            tg_stirling(k) - tg_stirling(n - k);
 }"""
 )
-_BINOMIAL = """static int64_t tg_binomial_draw(uint64_t key, uint64_t step, uint64_t index, double n, double p)
-{
-    tg_words w = {key, step, index, 0, 0};
-    const double s = p < 1.0 - p ? p : 1.0 - p; /* the rarer of the two outcomes is counted */
+_BINOMIAL = _drawn(
+    "int64_t",
+    "binomial",
+    "double n, double p",
+    """    const double s = p < 1.0 - p ? p : 1.0 - p; /* the rarer of the two outcomes is counted */
     double k = 0;
     if (!(n >= 0 && n < MOST && s >= 0)) return 0; /* an error is on its way */
     if (n * s < SEARCHED) {
-        const double u = tg_next_unit(&w), odds = s / (1.0 - s);
+        const double u = tg_next_unit(w), odds = s / (1.0 - s);
         double share = exp(n * log1p(-s)), below = share;
         while (k < 200 && k < n && u > below) {
             k++;
@@ -191,19 +235,19 @@ _BINOMIAL = """static int64_t tg_binomial_draw(uint64_t key, uint64_t step, uint
     const double spread = sqrt(n * s * (1.0 - s)), b = 1.15 + tg_apart(2.53 * spread);
     const double a = -0.0873 + tg_apart(0.0248 * b) + tg_apart(0.01 * s), centre = tg_apart(n * s) + 0.5;
     for (;;) {
-        const double u = tg_next_unit(&w) - 0.5, v = tg_next_unit(&w), edge = 0.5 - fabs(u);
+        const double u = tg_next_unit(w) - 0.5, v = tg_next_unit(w), edge = 0.5 - fabs(u);
         k = floor(tg_apart((2.0 * a / edge + b) * u) + centre);
         if (edge >= 0.07 && v <= 0.92 - 4.2 / b) break;
         if (k < 0 || k > n) continue;
         if (log(v * ((2.83 + 5.1 / b) * spread) / (a / (edge * edge) + b)) <= tg_log_binomial(k, n, s)) break;
     }
     return (int64_t)(p > 0.5 ? n - k : k);
-}"""
+""".replace("SEARCHED", draws.SEARCHED.hex()).replace("MOST", repr(MOST_POISSON)),
+)
 
 
 def functions(_: str) -> dict[str, str]:
     """The helpers by name."""
-    searched = draws.SEARCHED.hex()
     return {
         "tg_apart": _APART,
         "tg_words": _WORDS,
@@ -215,13 +259,13 @@ def functions(_: str) -> dict[str, str]:
         "tg_normal_edge": _EDGE,
         "tg_next_normal": _NORMAL,
         "tg_raised_gamma": _RAISED,
-        "tg_gamma_draw": _GAMMA,
-        "tg_beta_draw": _BETA,
+        **_GAMMA,
+        **_BETA,
         "tg_log_factorial": _table("tg_log_factorial", "double", draws.LOG_FACTORIAL),
         "tg_stirling_rest": _table("tg_stirling_rest", "double", draws.STIRLING),
         "tg_stirling": _STIRLING_REST,
         "tg_log_poisson": _LOG_POISSON,
         "tg_log_binomial": _LOG_BINOMIAL,
-        "tg_poisson_draw": _POISSON.replace("SEARCHED", searched).replace("MOST", repr(MOST_POISSON)),
-        "tg_binomial_draw": _BINOMIAL.replace("SEARCHED", searched).replace("MOST", repr(MOST_POISSON)),
+        **_POISSON,
+        **_BINOMIAL,
     }

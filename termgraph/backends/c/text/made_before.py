@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from termgraph._lazy import pattern
 from termgraph._records import NamedTuple
 from termgraph.backends.c.text.ranges import VECTOR_CALL
+from termgraph.terms.ops.draws import FURTHER
 
 PLACES = 256  # for which bits are made at once; a multiple of sixteen
 PRAGMA = "#pragma GCC ivdep"
@@ -29,6 +30,7 @@ def before_loops(lines: Sequence[str]) -> list[str]:
     """The lines of a function in which the random bits of vector loops are made before, for some places at a time."""
     if any(name in line for line in lines for name in DRAWS):
         lines = _each_loop(lines, tuple(DRAWS), _drawn_before)
+        lines = _each_loop(lines, tuple(DRAWS), _bits_before)
     return _each_loop(lines, (CALL,), _made_before)
 
 
@@ -95,13 +97,55 @@ def _drawn_before(lines: Sequence[str], number: int) -> list[str] | None:
         needs = loop.needs(text.partition("(")[2])
         if needs is None:
             return None
-        out += [f"{DRAWS[name]} {loop.name}_{k}[{PLACES}];"]
-        out += loop.each([*needs, f"{loop.name}_{k}[{loop.i} - {loop.base}] = {text};"])
+        bits, drawn = _ahead(loop, text, name, f"{loop.name}_bits{k}") or ([], text)
+        out += [*bits, f"{DRAWS[name]} {loop.name}_{k}[{PLACES}];"]
+        out += loop.each([*needs, f"{loop.name}_{k}[{loop.i} - {loop.base}] = {drawn};"])
         body = body.replace(text, f"{loop.name}_{k}[{loop.i} - {loop.base}]")
         k += 1
     if CALL not in body and not VECTOR_CALL.search(body):
         return None
     return loop.in_blocks(out, body)
+
+
+def _bits_before(lines: Sequence[str], number: int) -> list[str] | None:
+    """The lines of a loop of draws whose first random bits are made before; None if its places are not known then."""
+    loop = _Loop.of(lines, f"first{number}", tuple(DRAWS))
+    if loop is None:
+        return None
+    body, out, k = loop.body, list[str](), 0
+    for text, name in [(call, draw) for draw in DRAWS for call in _calls(body, draw)]:
+        if (made := _ahead(loop, text, name, f"{loop.name}_{k}")) is not None:
+            out += made[0]
+            body, k = body.replace(text, made[1]), k + 1
+    return loop.in_blocks(out, body) if k else None
+
+
+def _ahead(loop: _Loop, text: str, name: str, bits: str) -> tuple[list[str], str] | None:
+    """Lines that make the first bits of a draw for a block of places, and the draw by these."""
+    key, step, index, *rest = _calls(text, name)[text]
+    needs = loop.needs(index)
+    if needs is None or any(other in a for a in (index, *rest) for other in DRAWS):
+        return None
+    if any(w == loop.i or _given(w, loop.body) for w in _WORD.findall(f"{key} {step}")):
+        return None
+    twice = name == "tg_beta_draw(" or (name == "tg_gamma_draw(" and _is_below_one(rest[0]))
+    place, words = f"{loop.i} - {loop.base}", 4 if twice else 2
+    out = [f"uint64_t {bits}_at[{PLACES}], {bits}[{words}][{PLACES}];", PRAGMA]
+    out += loop.each([*needs, f"{bits}_at[{place}] = {index};"])
+    for w in range(0, words, 2):
+        more = f" + {FURTHER:#x}u" if w else ""
+        out += [
+            f"tg_philox_fill({key}{more}, {step}, {bits}_at, {bits}[{w}], {bits}[{w + 1}], {loop.stop} - {loop.base});"
+        ]
+    given = ", ".join([f"{bits}[0] + ({place})", str(words), key, step, index, *rest])
+    return out, f"{name[:-1]}_ahead({given})"
+
+
+def _is_below_one(text: str) -> bool:
+    try:
+        return float(text) < 1
+    except ValueError:
+        return False
 
 
 class _Loop(NamedTuple):
