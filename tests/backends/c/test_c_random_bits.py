@@ -120,7 +120,7 @@ def test_a_draw_by_what_a_loop_writes_stays_in_it():
     assert any(drawn in line for line in before_loops(before))
 
 
-DRAWS = {
+BY_REJECTION = {
     "gamma": lambda r: r.gamma(2.0, 1.0, (700,)),
     "below one": lambda r: r.gamma(0.3, 1.0, (700,)),
     "shapes": lambda r: r.gamma(np.linspace(0.1, 4.0, 700), 1.0),
@@ -130,11 +130,11 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("name", BY_REJECTION)
 def test_the_first_bits_of_draws_are_made_before(name):
     """The numbers are those of the virtual machine, however many bits a draw takes."""
-    f = tg.function([], DRAWS[name](T.random.RandomStream(seed=3)), mode=tg.Mode(linker="c"))
+    f = tg.function([], BY_REJECTION[name](T.random.RandomStream(seed=3)), mode=tg.Mode(linker="c"))
     assert "_draw_ahead(" in f.source("c")
     assert ("first0_0[4][256]" in f.source("c")) == (name in ("below one", "beta"))
-    for mine, wanted in zip(drawn(DRAWS[name], "c"), drawn(DRAWS[name], "py")):
+    for mine, wanted in zip(drawn(BY_REJECTION[name], "c"), drawn(BY_REJECTION[name], "py")):
         np.testing.assert_array_equal(mine, wanted)
