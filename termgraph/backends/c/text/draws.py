@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from termgraph.backends.c.text.made_before import PLACES
+from termgraph.backends.c.text.random_bits import PLACES
 from termgraph.terms.ops import draws
 from termgraph.terms.ops.random import MOST_POISSON
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from termgraph._lazy import pattern
+from termgraph._lazy import lazy, pattern
 from termgraph._records import NamedTuple
+from termgraph.backends.c.text.random_bits import PLACES
 from termgraph.backends.c.text.ranges import VECTOR_CALL
-from termgraph.terms.ops.draws import FURTHER
 
-PLACES = 256  # for which bits are made at once; a multiple of sixteen
+draws = lazy("termgraph.terms.ops.draws")  # few programs draw numbers
 PRAGMA = "#pragma GCC ivdep"
 _HEAD = pattern(r"( *)for \(int64_t (i\d+|u) = (.+?); \2 < (.+); \2\+\+\) \{")
 _NAMED = pattern(r"( *)const \w+ (\w+) = .+;")
@@ -133,7 +133,7 @@ def _ahead(loop: _Loop, text: str, name: str, bits: str) -> tuple[list[str], str
     out = [f"uint64_t {bits}_at[{PLACES}], {bits}[{words}][{PLACES}];", PRAGMA]
     out += loop.each([*needs, f"{bits}_at[{place}] = {index};"])
     for w in range(0, words, 2):
-        more = f" + {FURTHER:#x}u" if w else ""
+        more = f" + {draws.FURTHER:#x}u" if w else ""
         out += [
             f"tg_philox_fill({key}{more}, {step}, {bits}_at, {bits}[{w}], {bits}[{w + 1}], {loop.stop} - {loop.base});"
         ]

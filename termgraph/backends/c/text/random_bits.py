@@ -3,6 +3,7 @@
 gcc makes poor vectors of products of 32 by 32 bits, and a block waits for itself ten times. `made_before.py` calls it.
 """
 
+PLACES = 256  # for which bits are made at once; a multiple of sixteen
 FILL = """
 /* The blocks of random bits at n places of one key and step: their first halves, their second ones, or both. There is
    room for a multiple of sixteen. */
