@@ -23,8 +23,7 @@ from termgraph.function.mode import Mode, Shapes, get_mode
 from termgraph.function.native import form_of, known_at_first, make_function, ordered
 from termgraph.function.storages import DefaultContainer
 from termgraph.stages import Ledger
-from termgraph.tensor.creation import as_result
-from termgraph.tensor.origins import original_inputs
+from termgraph.tensor.origins import as_result, original_inputs
 from termgraph.tensor.sharedvar import Container
 from termgraph.tensor.trace import placed
 from termgraph.tensor.variable import Variable

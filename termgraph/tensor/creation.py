@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from termgraph.tensor.lengths import as_length, as_lengths, length, length_operands, lengths
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import DTypeLike, ShapeLike, TensorLike
+from termgraph.tensor.origins import unset
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.shaping import dimshuffle, expand_dims, moveaxis, ravel, specify_shape
 from termgraph.tensor.variable import TensorVariable, is_plain_number
@@ -76,7 +76,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> T
 def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: None = None) -> TensorVariable:
     """An array whose elements do not matter. What is computed from it takes zeros; as a result of a function in C it
     has whatever its memory holds."""
-    return _unset(zeros(shape, dtype, device=device))
+    return unset(zeros(shape, dtype, device=device))
 
 
 @on_terms
@@ -111,24 +111,7 @@ def empty_like(
     x: TensorLike, dtype: DTypeLike = None, *, shape: ShapeLike = None, device: None = None
 ) -> TensorVariable:
     """An array of the shape and dtype of `x` whose elements do not matter, as those of `empty`."""
-    return _unset(zeros_like(x, dtype, shape=shape, device=device))
-
-
-_UNSET: weakref.WeakSet[TensorVariable] = weakref.WeakSet()  # the others of their terms are zeros
-
-
-def _unset(zeros: TensorVariable) -> TensorVariable:
-    _UNSET.add(zeros)
-    return zeros
-
-
-def as_result(v: Any) -> Any:
-    """What a function in C shall return for a variable: what is `empty` is not filled with zeros."""
-    if v not in _UNSET or v.term.op.family is not ops.alloc:
-        return v
-    made = ops.unwritten(*v.owner.inputs[1:], dtype=v.type.dtype)
-    made.name, made.site = v.name, v.site
-    return made
+    return unset(zeros_like(x, dtype, shape=shape, device=device))
 
 
 # ---------------------------------------------------------------------- ranges

@@ -1,14 +1,19 @@
-"""What variables were made from, where their graphs do not show it: the gradient of 3 * x is 3, whatever x is."""
+"""What graphs do not show: what variables were made from (the gradient of 3 * x is 3, whatever x is), and which zeros
+were asked for as an array whose elements do not matter.
+"""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from termgraph._lazy import lazy
 from termgraph.tensor.bipartite import ancestors, inputs_of
 from termgraph.tensor.variable import Variable
 from termgraph.terms.traverse import work_out
 
+shaping: Any = lazy("termgraph.terms.ops.shaping")
 _origins: weakref.WeakKeyDictionary[Variable, Sequence[Variable]] = weakref.WeakKeyDictionary()
 
 
@@ -49,3 +54,22 @@ def _note_gradients(variables: Sequence[Variable], within: dict[Variable, bool])
     operands = lambda v: () if v in _origins else inputs_of(v)  # noqa: E731
     for v in variables:
         work_out(within, v, operands, lambda u: u in _origins or any(within[w] for w in operands(u)))
+
+
+# ---------------------------------------------------------------------- elements that do not matter
+_unset: weakref.WeakSet[Variable] = weakref.WeakSet()
+
+
+def unset(zeros: Any) -> Any:
+    """Zeros as a variable whose elements do not matter; other variables of the same term stay zeros."""
+    _unset.add(zeros)
+    return zeros
+
+
+def as_result(v: Any) -> Any:
+    """What a function in C shall return for a variable: if its elements do not matter, they are not written."""
+    if not _unset or v not in _unset or v.term.op.family is not shaping.alloc:
+        return v
+    made = shaping.unwritten(*v.owner.inputs[1:], dtype=v.type.dtype)
+    made.name, made.site = v.name, v.site
+    return made
