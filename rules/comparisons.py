@@ -9,6 +9,8 @@ from termgraph.terms.ops.elementwise import (
     maximum, minimum, neg, neq, sigmoid, softplus, tanh,
 )
 
+INF = float("inf")
+
 
 @ruleset("canonicalize")
 def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j: Integer, p: Bool, u: Real,
@@ -46,6 +48,12 @@ def comparisons(x, y, z: NonConst, c: Constant, f: head, g: head, i: Integer, j:
     yield rule("lt_min",         u < minimum(u, v),          False)
     yield rule("gt_max",         u > maximum(u, v),          False)
     yield rule("signs",          f(-w, -q),                  g(w, q),                   swapped(f, g))
+
+    # with infinities: nothing lies beyond them
+    yield rule("lt_minus_inf",   u < -INF,                   False)
+    yield rule("gt_inf",         u > INF,                    False)
+    yield rule("le_inf",         u <= INF,                   logical_not(isnan(u)))
+    yield rule("ge_minus_inf",   u >= -INF,                  logical_not(isnan(u)))
 
     # from what is known about signs
     yield rule("lt_zero",        x[nonnegative] < 0,         False)

@@ -22,6 +22,15 @@ op("conj angle", "x:c[n,m]", torch="T.NAME(x) + 0")
 op("logical_not", "x:b[n,m]")
 op("invert", "x:i[n,m]<100", dtypes=INT, torch="torch.bitwise_not(x)")
 op("erfc erfcx gamma gammaln digamma", "x:p[n,m]", family="costly", grad=True)
+op(
+    "spence",
+    "x:p[n,m]",
+    numpy="scipy.special.spence(x)",
+    jax="jax.scipy.special.spence(x)",
+    torch=None,
+    unlike=True,
+    grad=True,
+)  # JAX's slope: NaN at 1.2
 op("erfcinv", "x:q[n,m]", family="costly", torch=None)
 op("j0 j1 i0 i1 i0e i1e", "x:p[n,m]", family="costly", grad=True)
 op("log1mexp", "x:p[n,m]", "T.log1mexp(-x)", numpy="np.log(-np.expm1(-x))", jax="jnp.log1p(-jnp.exp(-x))",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -59,6 +60,8 @@ def of_lengths(a: Atom) -> bool:
 class Printer:
     """Writes the statements of one function. `outside` names values that are computed before it is called."""
 
+    apart: re.Pattern[str] | None = None  # calls that stand in front of a choice, never inside of it
+
     def __init__(self, dialect: Dialect, nodes: Iterable[Node], outside: dict[Any, str] | None = None) -> None:
         self.d = dialect
         self.names = Names()
@@ -68,9 +71,7 @@ class Printer:
         self.lines: list[str] = []
         self.indent = 1
         self.syms: dict[Sym, None] = {}
-        self.named: dict[Apply | Poly, tuple[str, str]] | None = (
-            None  # names and texts of lengths, where a function has names
-        )
+        self.named: dict[Apply | Poly, tuple[str, str]] | None = None  # lengths' names and texts, where they have any
         self.bufs: dict[Buf, None] = {}
         self.rows: list[Row] = []
         self.checks: list[tuple[Any, str, str]] = []
@@ -202,10 +203,11 @@ class Printer:
     def body(self, nodes: Sequence[Node]) -> None:
         """Statements in order; values used once, nearby, are written where they are used."""
         once = self.used_once(nodes)
+        apart = self.apart if any(isinstance(n, Let) and n.term.op.family is switch for n in nodes) else None
         for n in nodes:
             if isinstance(n, Let) and n.term in once and n.stored is None and n.term.op.family is not INDEX:
                 text = self.expression(n.term)
-                if len(text) <= LINE:
+                if len(text) <= LINE and not (apart and apart.match(text)):
                     is_sum = n.term.op.family is IVAL and " " in text  # other expressions bring their parentheses
                     self.inline[n.term] = f"({text})" if is_sum else text
                     continue
@@ -225,9 +227,7 @@ class Printer:
 
     def may_change(self, t: AnyTerm) -> bool:
         """Whether t reads storage that this function writes: then it is read where the tree says."""
-        if t.op.family is not LOAD:
-            return False
-        return t.op.params["buf"] in self.written or t.op.params["buf"] in self.aliased
+        return t.op.family is LOAD and (t.op.params["buf"] in self.written or t.op.params["buf"] in self.aliased)
 
     def node(self, n: Node) -> None:
         """One statement."""

@@ -130,15 +130,17 @@ class Distribution:
             found = switch(within, formula(switch(within, x, 0.5), *shapes), ends) * scale + loc
             return to_dtype(switch(valid, found, math.nan), dtype.name)
         valid, end = _all([valid, ew.logical_not(ew.isnan(x - loc))]), ew.isinf(x)
-        y = switch(end, x, (switch(end, 0.0, x) - loc) / scale)  # at an end there is no slope, not one of NaN
-        at = ew.floor(y) if self.whole else y
+        y = (switch(end, 0.0, x) - loc) / scale  # at an end there is no slope, not one of NaN
         low, high = self.support(*shapes)
         if "density" in what:
-            outside = ew.logical_or(self.below(at, low), ew.gt(at, high), ew.isinf(at))
+            at = ew.floor(y) if self.whole else y
+            outside = ew.logical_or(end, self.below(at, low), ew.gt(at, high), ew.isinf(at))
             outside = ew.logical_or(outside, ew.lt(at, y)) if self.whole else outside
             found = switch(outside, -INF, formula(switch(outside, self.inside, at), *shapes) - log(scale))
             found = found if what == "log density" else exp(found)
         else:
+            y = switch(end, x, y)
+            at = ew.floor(y) if self.whole else y
             before, past = (ew.lt(at, low) if self.whole else ew.le(at, low)), ew.ge(at, high)
             found = formula(switch(ew.logical_or(before, past), self.inside, at), *shapes)
             found = switch(before, ENDS[what][0], switch(past, ENDS[what][1], found))

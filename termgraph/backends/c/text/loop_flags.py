@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from termgraph.lower.lengths.polynomials import Var
 from termgraph.lower.loops.tree import Columns, Kernel, Loop, Node, Reduce, Routine, Sweep, Tiles, walk
 
@@ -25,6 +27,7 @@ MIXED = ("-fschedule-insns", "-fsched-pressure")
 UNTHREADED = ("-fno-thread-jumps",)
 TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
 BOUNDS = ("tg_at_least_f", "tg_at_most_f")
+CONDITION, CHOICE = re.compile(r"const _Bool (v\d+) ="), re.compile(r"\b(v\d+) \?")
 
 # Calls of functions that are not the library's are moved into the one arm of a choice that needs them, and no vectors
 # are made of a loop with that branch.
@@ -50,7 +53,7 @@ LESS = ("-fno-ivopts", "-fira-region=one")
 
 def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tuple[str, ...]:
     """The flags, by the statements, of equal ones the first; `own_functions` are those of `float32`."""
-    chosen_twice = any(f in source for f in TWICE_CHOSEN) or all(f in source for f in BOUNDS)
+    chosen_twice = any(f in source for f in TWICE_CHOSEN) or all(f in source for f in BOUNDS) or shared_choice(source)
     kept = (*(UNTHREADED if chosen_twice else ()), *(UNMOVED if any(f in source for f in CALLED) else ()))
     if quick:
         return (*kept, *QUICK)
@@ -62,6 +65,13 @@ def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tupl
     written_out = (() if many else WRITTEN_OUT) + UNTHREADED if SIDE_BY_SIDE in source else ()
     less = LESS if many and any(isinstance(n, Sweep) and _is_long(n.var) for n in walk(nodes)) else ()
     return (*kept, *written_out, *less, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+
+
+def shared_choice(source: str) -> bool:
+    """Whether a condition that several operations read, a variable, makes a choice."""
+    return any(
+        not {*CONDITION.findall(function)}.isdisjoint(CHOICE.findall(function)) for function in source.split("\n}\n")
+    )
 
 
 def _is_long(rows: Var | None) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from termgraph.backends.c.text import narrow_columns
 from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
+from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import Poly, Var, poly
 from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Sweep, Write, walk
@@ -33,6 +34,7 @@ class VectorLoops(Printer):
     """Writes loops over a known number of whole vectors, if all that they compute is arithmetic of one dtype."""
 
     whole = False  # whether the function always runs over its whole range
+    apart = VECTOR_CALL
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
