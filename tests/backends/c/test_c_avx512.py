@@ -164,6 +164,21 @@ def test_special_powers_of_float32(single_power):
     same(single_power(x, y), want)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_any_numbers(functions, single_power, dtype):
+    """Of any bits: exponents up to the largest number, of which a product with a logarithm is infinite."""
+    bits = np.random.default_rng(0).integers(0, 256, (2, 1 << 16, np.dtype(dtype).itemsize), "uint8")
+    x, y = (b.view(dtype).ravel() for b in bits)
+    large, x = np.finfo(dtype).max, np.concatenate([x, [2, 0.5, 1, 1.0000001, 0.9999999]]).astype(dtype)
+    for ends in (np.full(5, large), np.full(5, -large)):
+        given = np.concatenate([y, ends]).astype(dtype)
+        if dtype == "float32":
+            same(single_power(x, given), np.power(x.astype(float), given.astype(float)).astype(dtype))
+        else:
+            same(functions["pow"](x, given), np.power(x, given))
+
+
 @pytest.fixture(scope="module", params=["FAST_RUN", "STRICT"])
 def single_erfc(request):
     x = T.fvector("x")

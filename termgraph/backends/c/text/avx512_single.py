@@ -130,9 +130,10 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16v_erfcf(tg_sixteen_floats x)
     return __builtin_ia32_blendmps_512_mask(y, 2 - y, __builtin_ia32_cvtd2mask512((tg_sixteen_bits)x));
 }"""
 # The logarithm in two parts, of which the second is small, though not always less than what the first one's rounding
-# leaves: y times both says to which 32nd an exponent is rounded. Far out the rest is anything: held to 1, it does no
-# harm, as 2^n is 0 or infinite. Bases that are zero, negative or no number, exponents that are not finite, and results
-# below the normal ones, which were rounded before, are left to libm, one by one.
+# leaves: y times both says to which 32nd an exponent is rounded. Beyond 2^33 y says no more, and its product with a
+# logarithm would be infinite. Far out the rest is anything: held to 1, it does no harm, as 2^n is 0 or infinite. Bases
+# that are zero, negative or no number, exponents that are not finite, and results below the normal ones, which were
+# rounded before, are left to libm, one by one.
 _POW = """/* tg_sixteen */
 float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
 __attribute__((noinline, cold))
@@ -142,8 +143,9 @@ static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_flo
         if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
     return out;
 }
-TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats y)
+TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats given)
 {
+    const tg_sixteen_floats y = TG_SIXTEEN_CLOSER(given, TG_SIXTEEN_ALL(0x1p33f));
     const tg_sixteen_floats m = __builtin_ia32_getmantps512_mask(x, 0, x, (unsigned short)-1, 4); /* in [1, 2) */
     const tg_sixteen_floats k = __builtin_ia32_getexpps512_mask(x, x, (unsigned short)-1, 4);
     const tg_sixteen_bits j = (tg_sixteen_bits)m >> 18;
@@ -168,9 +170,10 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
     const tg_sixteen_floats small = TG_SIXTEEN_PICK(tg_sixteen_power_two_low, (tg_sixteen_bits)t);
     const tg_sixteen_floats power = two + TG_SIXTEEN_FMA(two, exp2, small);
     const tg_sixteen_floats out = __builtin_ia32_scalefps512_mask(power, n, power, (unsigned short)-1, 4);
-    const int kinds = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1) | __builtin_ia32_fpclassps512_mask(y, 0x99, -1);
+    const int bases = __builtin_ia32_fpclassps512_mask(x, 0xdf, -1);
+    const int kinds = bases | __builtin_ia32_fpclassps512_mask(given, 0x99, -1);
     const int rare = (kinds | __builtin_ia32_fpclassps512_mask(out, 0x20, -1)) & 0xffff;
-    return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, y, out, rare) : out;
+    return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, given, out, rare) : out;
 }"""
 VARIANTS = {"erfcf": _ERFC, "powf": _POW}
 WORDS = {f"$CUBE{k}": f"{c}f" for k, c in enumerate(POWER_CUBE.replace(",", " ").split())}
