@@ -9,7 +9,7 @@ from typing import Any
 from termgraph.tensor.checks import Assert
 from termgraph.tensor.convolution import parameters
 from termgraph.tensor.elemwise import cast
-from termgraph.tensor.fft import fftn, ifftn, irfftn, rfftn
+from termgraph.tensor.fft import fftn, ifft, ifftn, irfft, rfftn
 from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import length, lengths, product
 from termgraph.tensor.lifting import on_terms
@@ -266,6 +266,8 @@ def _axes(axes: AxisLike, ndim: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(ndim))
     given = axes if isinstance(axes, Sequence) else [axes]
+    if not given:
+        raise ValueError("axes must name an axis at least, got none")
     return tuple(sorted({normal_axis(d, ndim) for d in given}))
 
 
@@ -274,8 +276,14 @@ def _by_transform(x: TensorVariable, w: TensorVariable, mode: str, axes: tuple[i
         x, w = cast(x, "float64"), cast(w, "float64")
     whole = [length(x, d) + length(w, d) - 1 for d in axes]
     points = [_fast(n) for n in whole]
-    there, back = (rfftn, irfftn) if x.type.kind == "f" else (fftn, ifftn)
-    full = back(there(x, points, axes) * there(w, points, axes), points, axes)
+    if x.type.kind == "f":
+        points[-1] = 2 * _fast((whole[-1] + 1) // 2)  # even, so that half of the frequencies say how many
+        full = rfftn(x, points, axes) * rfftn(w, points, axes)
+        for d, n in zip(axes[:-1], points):
+            full = ifft(full, n, d)
+        full = irfft(full, None, axes[-1])
+    else:
+        full = ifftn(fftn(x, points, axes) * fftn(w, points, axes), points, axes)
     for d, n in zip(axes, whole, strict=True):
         full = full[at_axis(d, slice(None, n))]
     return _parts_of(full, mode, (x, w), axes)

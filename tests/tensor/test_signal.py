@@ -218,3 +218,25 @@ def test_vectors_of_unknown_lengths_are_convolved_part_by_part(dtype):
     slope = tg.function([x, w := T.dvector("w")], tg.grad((T.signal.oaconvolve(x, w) ** 2).sum(), w))
     a, b = rng.normal(size=300), rng.normal(size=5)
     np.testing.assert_allclose(slope(a, b), 2 * np.correlate(np.convolve(a, b), a, "valid"), rtol=1e-9)
+
+
+def test_transforms_along_no_axis_are_refused():
+    x = T.matrix("x")
+    for function in (T.signal.fftconvolve, T.signal.oaconvolve):
+        with pytest.raises(ValueError, match="axes must name an axis"):
+            function(x, x, axes=())
+
+
+@pytest.mark.parametrize("lengths", [(1, 1), (1, 2), (2, 1), (2, 2), (3, 4), (8, 9), (100, 7)])
+def test_convolutions_of_unknown_lengths_by_transforms_of_an_even_number_of_points(lengths):
+    """Also where few points would do, as for one number."""
+    n, k = lengths
+    x, w = np.arange(1.0, n + 1), np.arange(k, 0.0, -1)
+    a, b = T.vector("a"), T.vector("b")
+    for given in ((x, w), (x.astype("complex128") * 1j, w)):
+        variables = [T.tensor(dtype=v.dtype.name, shape=(None,), name="v") for v in given]
+        f = tg.function(variables, T.signal.fftconvolve(*variables))
+        np.testing.assert_allclose(f(*given), np.convolve(*given), atol=1e-9)
+    slope = tg.function([a, b], tg.grad(T.sum(T.signal.fftconvolve(a, b) ** 2), b))
+    direct = tg.function([a, b], tg.grad(T.sum(T.signal.convolve(a, b, method="direct") ** 2), b))
+    np.testing.assert_allclose(slope(x, w), direct(x, w), rtol=1e-9)

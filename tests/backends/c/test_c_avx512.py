@@ -207,6 +207,28 @@ def test_special_operands_of_erfc_of_float32(single_erfc):
     same(single_erfc(x), scipy.special.erfc(x.astype(float)).astype("float32"))
 
 
+@pytest.fixture(scope="module", params=["FAST_RUN", "STRICT"])
+def log1mexp(request):
+    x = T.dvector("x")
+    return tg.function([x], T.log1mexp(x), mode=request.param)
+
+
+@pytest.mark.parametrize("ends", [(-1e-5, 0), (-0.7, -0.01), (-2, -0.69), (-41, -2), (-700, -39)])
+def test_errors_of_log1mexp(log1mexp, ends):
+    x = np.random.default_rng(0).uniform(*ends, (1 << 16) + 3)
+    wide = x.astype(np.longdouble)
+    off = units(log1mexp(x), np.where(x > -0.69, np.log(-np.expm1(wide)), np.log1p(-np.exp(wide))))
+    assert off.max() <= 1.6 and off.mean() <= 0.39
+
+
+def test_special_operands_of_log1mexp(log1mexp):
+    x = np.array([0.0, -0.0, -np.inf, np.nan, 1.0, np.inf, -746.0, -1e300, -5e-324, -1e-310, -708.5, -40.0])
+    want = [-np.inf, -np.inf, -0.0, np.nan, np.nan, np.nan, -0.0, -0.0]
+    want += [np.log(5e-324), np.log(1e-310), -np.exp(-708.5), -np.exp(-40.0)]
+    for n in range(len(x) + 1):
+        same(log1mexp(x[:n]), np.array(want[:n]))
+
+
 def test_programs_hold_what_they_use():
     assert all(f"_{name}(" in needed(name).split("TG_EIGHT_VARIANT")[-1] for name in [*LARGEST, "powf", "erfcf"])
     assert "TG_EIGHT" not in needed("sin")

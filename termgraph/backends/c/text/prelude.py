@@ -336,6 +336,7 @@ _FIXED = {
     **remainders.functions(_INLINE),
     **avx512.functions(),
 }
+log1mexp: Any = lazy("termgraph.backends.c.text.log1mexp")
 # Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
 LATER = {
     ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
@@ -353,7 +354,7 @@ LATER = {
     ("tg_incomplete_gamma", "tg_gammainc"): lazy("termgraph.backends.c.text.incomplete_gamma"),
     ("tg_whole_i", "tg_whole_u"): lazy("termgraph.backends.c.text.whole_casts"),
     ("tg_whole",): lazy("termgraph.backends.c.text.whole_vectors"),
-    ("tg_log1mexp_",): lazy("termgraph.backends.c.text.log1mexp"),
+    ("tg_log1mexp_",): log1mexp,
 }  # fmt: skip
 # What gcc takes for declared is an error elsewhere, and in later ones of gcc.
 MEMORY = {
@@ -387,6 +388,8 @@ _names_of_helper = functools.lru_cache(maxsize=1024)(_names)  # the same ones fo
 
 def text_of(name: str) -> str | None:
     """The declaration or the text of a function that generated code may call."""
+    if name == "tg_log1mexp_f64":
+        return log1mexp.by_eight(fixed(name))
     if name.startswith("tg_"):
         return fixed(name) or _helper(name)
     return _declaration(name)
