@@ -248,3 +248,19 @@ def test_a_number_that_is_not_as_small_as_was_said_is_told():
     for values, wrong in (([3, 1, 2, 4], "got 7 at position 2"), ([0, 4], "got -2 at position 0")):
         with pytest.raises(ValueError, match=f"said to be from 0 to minlength - 1, {wrong}"):
             f(np.array(values), 5)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d not in ("bool", "bfloat16")])
+def test_what_masks_of_any_length_and_density_keep(rng, dtype):
+    """Blocks of 64 places are kept by vectors, the rest one by one; masks and elements may lie apart."""
+    mask, x = T.vector("mask", dtype="bool"), T.vector("x", dtype=dtype)
+    f = tg.function([mask, x], [T.extract(mask, x), T.flatnonzero(mask)], mode=tg.Mode(linker="c"))
+    for n in (0, 1, 7, 63, 64, 65, 127, 128, 200, 1000):
+        for share in (0.0, 0.01, 0.5, 0.99, 1.0):
+            given = np.ascontiguousarray(rng.random(n) < share)
+            values = (rng.standard_normal(n) * 50).astype(dtype)
+            apart, other = np.repeat(given, 2)[::2], np.repeat(values, 3)[::3]
+            for m, v in ((given, values), (apart, values), (given, other), (given[::-1], values[::-1])):
+                kept, places = f(m, v)
+                np.testing.assert_array_equal(kept, v[m])
+                np.testing.assert_array_equal(places, np.flatnonzero(m))

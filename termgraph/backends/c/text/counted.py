@@ -40,14 +40,22 @@ static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
 """
 
 
-def _in_row(head: str, what: str, element: Callable[[str], str], names: str = "") -> str:
-    """What is kept of a row: each element is written, and the next one over it where the mask is not true."""
+def _in_row(head: str, what: str, element: Callable[[str], str], names: str = "", plain: str = "1") -> str:
+    """What is kept of a row: each element is written, and the next one over it where the mask is not true.
+
+    Vectors of 64 bytes put what is kept of them together, where elements lie one after the other (`plain`).
+    """
+    vectors = "\n".join([_compressed(bits, element, plain) for bits in (64, 32)])
     return f"""
 /* {what}, from out[have] on: how many there are then, at most `room`. */
 {head}
 {{
     enum {{ BLOCK = 8 }};
     {names}int64_t i = 0;
+#if defined(__AVX512BW__) && !defined(__clang__)
+    typedef char bytes __attribute__((vector_size(64), aligned(1), may_alias));
+{vectors}
+#endif
     for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {{
         if (step == 1) {{
             uint64_t some;
@@ -60,6 +68,26 @@ def _in_row(head: str, what: str, element: Callable[[str], str], names: str = ""
     return have;
 }}
 """
+
+
+def _compressed(bits: int, element: Callable[[str], str], plain: str) -> str:
+    """Blocks of 64 bytes of the mask, whose elements have so many bits."""
+    lanes, kind, integer = 512 // bits, "di" if bits == 64 else "si", "long long" if bits == 64 else "int"
+    places = ", ".join(map(str, range(lanes)))
+    found = f"(lanes){{{places}}} + ({integer})(i + u)" if element("u") == "u" else "*(const lanes *)(x + i + u)"
+    return f"""    if (step == 1 && sizeof *out == {bits // 8} && {plain}) {{
+        typedef {integer} lanes __attribute__((vector_size(64), aligned({bits // 8}), may_alias));
+        for (; i + 64 <= n && have + 64 <= room; i += 64) {{
+            const bytes m = *(const bytes *)(mask + i);
+            uint64_t some = (uint64_t)__builtin_ia32_ptestmb512(m, m, -1);
+            for (int u = 0; some; u += {lanes}, some >>= {lanes}) {{
+                const uint{lanes}_t these = (uint{lanes}_t)some;
+                const lanes v = {found};
+                *(lanes *)(out + have) = __builtin_ia32_compress{kind}512_mask(v, v, these);
+                have += __builtin_popcount(these);
+            }}
+        }}
+    }}"""
 
 
 TEXTS = {
@@ -83,6 +111,7 @@ TEXTS = {
         "The elements of $N bits of a row where a mask is true",
         lambda place: f"x[({place}) * by]",
         "const $T *x = row;\n    $T *out = kept;\n    ",
+        "by == 1",
     ),
     "tg_bincount": """
 /* How often each number below `bins` occurs, or the sum of its weights if there are any. Nonzero: a number is
