@@ -294,10 +294,10 @@ neq = elementwise(
     cost=1,
     commutative=True,
 )
-isnan = elementwise("isnan", 1, np.isnan, c=Spelling(biu="0", f="tg_isnan"), cuda=Spelling(c="tg_cisnan({0})"), cost=1)
-isinf = elementwise("isinf", 1, np.isinf, c=Spelling(biu="0", f="tg_isinf"), cuda=Spelling(c="tg_cisinf({0})"), cost=1)
+isnan = elementwise("isnan", 1, np.isnan, c=Spelling(biu="0", fc="tg_isnan"), cuda=Spelling(c="tg_cisnan({0})"), cost=1)
+isinf = elementwise("isinf", 1, np.isinf, c=Spelling(biu="0", fc="tg_isinf"), cuda=Spelling(c="tg_cisinf({0})"), cost=1)
 isfinite = elementwise(
-    "isfinite", 1, np.isfinite, c=Spelling(biu="1", f="tg_isfinite"),
+    "isfinite", 1, np.isfinite, c=Spelling(biu="1", fc="tg_isfinite"),
     cuda=Spelling(c="(!tg_cisnan({0}) & !tg_cisinf({0}))"), cost=1,
 )  # fmt: skip
 signbit = elementwise(

@@ -355,6 +355,19 @@ def test_inverse_error_functions_from_end_to_end(dtype):
         np.testing.assert_allclose(found, theirs(values.astype("float64")).astype(dtype), rtol=4 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_kinds_of_complex_numbers(dtype):
+    """Also as rules make them: an equality of a number with itself asks whether it is one."""
+    z, ends = T.vector("z", dtype=dtype), [0, 1, -0.0, np.nan, np.inf, -np.inf]
+    made = [T.isnan(z), T.isinf(z), T.isfinite(z), T.eq(z, z), T.neq(z, z), T.switch(T.eq(z, z), z, 2), T.nan_to_num(z)]
+    f = tg.function([z], made, mode=tg.Mode(linker=LINKER))
+    a = np.array([complex(p, q) for p in ends for q in ends], dtype)
+    wanted = [np.isnan(a), np.isinf(a), np.isfinite(a), a == a, a != a, np.where(a == a, a, 2), np.nan_to_num(a)]
+    for given in (slice(None), slice(None, None, -2), slice(0, 0)):
+        for got, want in zip(f(a[given]), wanted, strict=True):
+            np.testing.assert_array_equal(got, want[given], strict=True)
+
+
 @pytest.mark.parametrize("dtype, ulps", [("complex128", 4), ("complex64", 4)])
 def test_exponentials_of_complex_numbers_in_vectors(dtype, ulps):
     """Ordinary ones, those that overflow but for a small sine, and what C says of infinities, as NumPy has them."""

@@ -224,6 +224,15 @@ _INTEGER = {
     "wrap": "{T} tg_wrap_{N}({T} s, {T} n) {{ return s < 0 ? s + n : s; }}",
 }
 _COMPLEX = {
+    "isnan": "_Bool tg_isnan_{N}({T} a) {{ return (__real__ a != __real__ a) | (__imag__ a != __imag__ a); }}",
+    "isinf": """_Bool tg_isinf_{N}({T} a)
+{{
+    return (fabs{S}(__real__ a) == __builtin_inf{S}()) | (fabs{S}(__imag__ a) == __builtin_inf{S}());
+}}""",
+    "isfinite": """_Bool tg_isfinite_{N}({T} a)
+{{
+    return (fabs{S}(__real__ a) < __builtin_inf{S}()) & (fabs{S}(__imag__ a) < __builtin_inf{S}());
+}}""",
     "abs": "{R} tg_abs_{N}({T} a) {{ return tg_hypot_{P}(__real__ a, __imag__ a); }}",
     "mul": """{T} tg_mul_{N}({T} a, {T} b)
 {{
