@@ -130,16 +130,18 @@ class Distribution:
             found = switch(within, formula(switch(within, x, 0.5), *shapes), ends) * scale + loc
             return to_dtype(switch(valid, found, math.nan), dtype.name)
         valid, end = _all([valid, ew.logical_not(ew.isnan(x - loc))]), ew.isinf(x)
-        y = (switch(end, 0.0, x) - loc) / scale  # at an end there is no slope, not one of NaN
+        of_number = self.whole or (is_plain_number(given[-1]) and 0 < given[-1] < math.inf)
+        y = ((x if of_number else switch(end, 0.0, x)) - loc) / scale  # at an end a scale has no slope, not one of NaN
         low, high = self.support(*shapes)
         if "density" in what:
             at = ew.floor(y) if self.whole else y
-            outside = ew.logical_or(end, self.below(at, low), ew.gt(at, high), ew.isinf(at))
+            outside = ew.logical_or(self.below(at, low), ew.gt(at, high), ew.isinf(at))
+            outside = outside if of_number else ew.logical_or(end, outside)
             outside = ew.logical_or(outside, ew.lt(at, y)) if self.whole else outside
             found = switch(outside, -INF, formula(switch(outside, self.inside, at), *shapes) - log(scale))
             found = found if what == "log density" else exp(found)
         else:
-            y = switch(end, x, y)
+            y = y if of_number else switch(end, x, y)
             at = ew.floor(y) if self.whole else y
             before, past = (ew.lt(at, low) if self.whole else ew.le(at, low)), ew.ge(at, high)
             found = formula(switch(ew.logical_or(before, past), self.inside, at), *shapes)
