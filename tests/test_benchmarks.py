@@ -11,6 +11,7 @@ import pytest
 from termgraph import bench_cli, cli
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+SCRIPTS = bench_cli.scripts(FOLDER)  # which reads them all
 
 SUITE = """
 \"\"\"A benchmark of the harness itself.\"\"\"
@@ -89,11 +90,9 @@ def test_the_command_says_that_a_wheel_has_no_benchmarks(tmp_path, monkeypatch, 
     assert "not of an installed package" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("script", sorted(bench_cli.scripts(FOLDER)))
+@pytest.mark.parametrize("script", sorted(SCRIPTS))
 def test_every_script_says_what_it_does(script):
-    assert bench_cli.scripts(FOLDER)[script].strip().endswith((".", ":")), (
-        f"{script}.py needs a first line of docstring"
-    )
+    assert SCRIPTS[script].strip().endswith((".", ":")), f"{script}.py needs a first line of docstring"
 
 
 @pytest.mark.parametrize("words", [["dist.py", "exchange"], ["dist.py", "start"], ["dist_sim.py"]], ids=" ".join)
