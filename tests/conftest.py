@@ -77,14 +77,15 @@ def pytest_runtest_setup(item):
 def chosen_linker(request):
     """Functions run on the virtual machine, unless the test module sets LINKER or the command line says --linker.
 
-    Tests marked `machine(why)` are about the virtual machine and run on it always.
+    Tests marked `machine(why)` are about the virtual machine and run on it always. A module whose formulas are long,
+    and which asks for their values alone, may set CFLAGS to have them compiled in less time.
     """
     import termgraph
 
     chosen = getattr(request.module, "LINKER", None) or request.config.getoption("--linker")
     if request.node.get_closest_marker("machine"):
         chosen = "py"
-    given = request.config.getoption("--cflags")
+    given = request.config.getoption("--cflags") or getattr(request.module, "CFLAGS", "")
     with termgraph.config.change_flags(linker=chosen, **({"cflags": given} if given else {})):
         yield
 

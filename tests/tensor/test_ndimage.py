@@ -6,8 +6,8 @@ import scipy.ndimage
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.tensor.places import MODES
 
-MODES = T.ndimage.MODES
 NUMBERS = {"float64": 1e-12, "float32": 1e-4, "int32": 0, "uint8": 0, "complex128": 1e-12}
 
 

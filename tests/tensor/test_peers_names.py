@@ -46,7 +46,7 @@ MISSING = {
         "check_NOLA choose_conv_method closest_STFT_dual_window cont2discrete ellip ellipap ellipord findfreqs firls "
         "firwin firwin2 firwin_2d gammatone iircomb iirdesign iirfilter iirnotch iirpeak invres invresz kaiser_atten "
         "kaiser_beta kaiserord lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk max_len_seq "
-        "minimum_phase place_poles remez residue residuez savgol_coeffs sos2tf sos2zpk sosfilt_zi ss2tf ss2zpk tf2sos "
+        "minimum_phase place_poles remez residue residuez sos2tf sos2zpk sosfilt_zi ss2tf ss2zpk tf2sos "
         "tf2ss tf2zpk unique_roots zpk2sos zpk2ss zpk2tf lfilter_zi get_window correlation_lags",
         "simulates systems: tg.scan": "bode dbode dfreqresp dimpulse dlsim dstep freqresp impulse lsim step",
         "how many there are depends on the values": "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt "
@@ -54,7 +54,7 @@ MISSING = {
         "not yet": "chirp cspline1d cspline1d_eval cspline2d czt czt_points decimate deconvolve envelope freqs "
         "freqs_zpk "
         "freqz freqz_sos freqz_zpk gauss_spline gausspulse group_delay hilbert2 lombscargle  "
-        "order_filter qspline1d qspline1d_eval qspline2d resample resample_poly savgol_filter sawtooth "
+        "order_filter qspline1d qspline1d_eval qspline2d resample resample_poly sawtooth "
         "sepfir2d sosfreqz spline_filter sweep_poly symiirorder1 symiirorder2 unit_impulse upfirdn "
         "vectorstrength wiener zoom_fft",
     },
@@ -62,14 +62,14 @@ MISSING = {
         "how many there are depends on the values": "find_objects value_indices watershed_ift",
         "takes functions": "generic_filter generic_filter1d generic_gradient_magnitude generic_laplace "
         "geometric_transform vectorized_filter",
-        "not yet": "affine_transform binary_closing binary_dilation binary_erosion binary_fill_holes "
+        "not yet": "binary_closing binary_dilation binary_erosion binary_fill_holes "
         "binary_hit_or_miss binary_opening binary_propagation black_tophat center_of_mass "
         "distance_transform_bf distance_transform_cdt distance_transform_edt extrema fourier_ellipsoid "
         "fourier_gaussian fourier_shift fourier_uniform generate_binary_structure grey_closing "
         "grey_dilation grey_erosion grey_opening iterate_structure label labeled_comprehension "
         "maximum_position median_filter minimum_position morphological_gradient morphological_laplace "
-        "percentile_filter rank_filter rotate shift spline_filter spline_filter1d standard_deviation "
-        "sum_labels white_tophat zoom",
+        "percentile_filter rank_filter spline_filter spline_filter1d standard_deviation "
+        "sum_labels white_tophat",
     },
     "jax.lax": {
         "NumPy's names": "clamp div rem ne iota broadcasted_iota broadcast broadcast_in_dim broadcast_to_rank collapse "
@@ -113,13 +113,13 @@ HERE = {
     "zeta",
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
-    "lfilter medfilt medfilt2d oaconvolve periodogram sosfilt sosfiltfilt spectrogram stft welch",
+    "lfilter medfilt medfilt2d oaconvolve periodogram savgol_coeffs savgol_filter sosfilt sosfiltfilt spectrogram stft welch",
     "jax.scipy.fft": "dct dctn idct idctn",
     "scipy.fft": "dct dctn dst dstn idct idctn idst idstn",
     "jax.scipy.ndimage": "map_coordinates",
-    "scipy.ndimage": "convolve convolve1d correlate correlate1d gaussian_filter gaussian_filter1d "
+    "scipy.ndimage": "affine_transform convolve convolve1d correlate correlate1d gaussian_filter gaussian_filter1d "
     "gaussian_gradient_magnitude gaussian_laplace laplace map_coordinates maximum_filter maximum_filter1d "
-    "minimum_filter minimum_filter1d prewitt sobel uniform_filter uniform_filter1d",
+    "minimum_filter minimum_filter1d prewitt rotate shift sobel uniform_filter uniform_filter1d zoom",
     "jax.scipy.stats": "bernoulli beta betabinom binom cauchy chi2 expon gamma gennorm geom gumbel_l gumbel_r laplace "
     "logistic nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy",
     "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp2f1 kl_div log_ndtr poch rel_entr sici spence",

@@ -130,6 +130,21 @@ row("ndimage.map_coordinates", lambda x, c, order, mode: T.ndimage.map_coordinat
     _array_and_places, ranks=(2,), smooth=False, **{**PLACES, "loose": 1e3})  # fmt: skip
 
 
+def _moved(name, **hows):
+    def draw(c):
+        c.x(-2, 2, shape=(3, 4), special=False)
+        return {k: c.pick(*v) for k, v in hows.items()} | {"order": int(c.flip()), "mode": c.pick("reflect", "constant", "nearest", "mirror", "wrap")}
+
+    row(f"ndimage.{name}", getattr(T.ndimage, name),
+        lambda x, **how: getattr(scipy.ndimage, name)(x.astype("float64"), **how).astype(x.dtype), draw, ranks=(2,), smooth=False, **{**PLACES, "loose": 1e3})  # fmt: skip
+
+
+_moved("shift", shift=(0.3, [1.2, -0.7]))
+_moved("zoom", zoom=(1.7, [0.6, 2.3]))
+_moved("rotate", angle=(33.0, 90, -120.0), reshape=(True, False))
+_moved("affine_transform", matrix=([0.7, 1.3], [[0.9, -0.4], [0.35, 1.1]]), offset=(0.2, [1.1, -0.3]))
+
+
 NEIGHBOURS = {"dtypes": ("float32", "float64"), "scaled": True, "loose": 100, "special": False}
 BEYOND = ("reflect", "constant", "nearest", "mirror", "wrap")
 

@@ -105,6 +105,24 @@ row("signal.detrend", T.signal.detrend, ss.detrend, _trends, ranks=(1, 2, 3), **
 row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(1), ranks=(1, 2), **FLOATS)
 
 
+# ---------------------------------------------------------------------- fitted polynomials
+def _fitted(c):
+    c.x(shape=(3, 8), special=False)
+    return {"window_length": c.pick(3, 5, 6), "polyorder": c.pick(1, 2), "deriv": c.pick(0, 1), "mode": c.pick("interp", "mirror", "nearest", "wrap")}
+
+
+row("signal.savgol_filter", T.signal.savgol_filter, ss.savgol_filter, _fitted, ranks=(2,), **FLOATS)
+
+
+def _steps(c):
+    c.x(0.5, 2, shape=(), special=False)
+    return {"deriv": c.pick(0, 1, 2)}
+
+
+row("signal.savgol_coeffs", lambda delta, deriv: T.signal.savgol_coeffs(5, 3, deriv, delta),
+    lambda delta, deriv: ss.savgol_coeffs(5, 3, deriv, float(delta)), _steps, ranks=(1,), dtypes=("float64",))  # fmt: skip
+
+
 # ---------------------------------------------------------------------- medians
 def _windows(c):
     c.x(special=False)
