@@ -113,7 +113,8 @@ HERE = {
     "zeta",
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
-    "lfilter medfilt medfilt2d oaconvolve periodogram savgol_coeffs savgol_filter sosfilt sosfiltfilt spectrogram stft welch",
+    "lfilter medfilt medfilt2d oaconvolve periodogram savgol_coeffs savgol_filter sosfilt sosfiltfilt spectrogram "
+    "stft welch",
     "jax.scipy.fft": "dct dctn idct idctn",
     "scipy.fft": "dct dctn dst dstn idct idctn idst idstn",
     "jax.scipy.ndimage": "map_coordinates",
