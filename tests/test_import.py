@@ -22,6 +22,19 @@ def modules_after(code, cache=None):
     return set(done.stdout.split())
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache in which the images of rules are already, for which all rules are read, and a program of a layer."""
+    folder = tmp_path_factory.mktemp("cache")
+    layer = (
+        "import numpy as np, termgraph as tg, termgraph.tensor as T;"
+        "x, w = T.fmatrix(), tg.shared(np.ones((5, 4), 'f4'));"
+        "loss = (T.tanh(x @ w) ** 2).mean(); f = tg.function([x], [loss, tg.grad(loss, w)]); f(np.ones((2, 5), 'f4'))"
+    )
+    modules_after(layer, folder)
+    return folder
+
+
 def test_importing_leaves_rules_gradients_and_tools_alone():
     there = modules_after("import termgraph, termgraph.tensor")
     assert "termgraph.function.api" in there
@@ -41,7 +54,7 @@ assert gc.isenabled()
     assert "termgraph.tensor" in modules_after(code)
 
 
-def test_a_compile_reads_neither_what_makes_matchers_nor_the_texts_of_other_programs(tmp_path):
+def test_a_compile_reads_neither_what_makes_matchers_nor_the_texts_of_other_programs(cache):
     """Images have the matchers; a dense layer draws no numbers and calls no routine."""
     code = """
 import numpy as np, termgraph as tg, termgraph.tensor as T
@@ -50,8 +63,7 @@ loss = (T.tanh(x @ w) ** 2).mean()
 f = tg.function([x], [loss, tg.grad(loss, w)])
 f(np.ones((2, w.get_value().shape[0]), "float32"))
 """
-    modules_after(code.replace("4, 4", "5, 4"), tmp_path)  # another program makes images, where there are none
-    there = modules_after(code, tmp_path)
+    there = modules_after(code, cache)
     assert "termgraph.backends.c.generate" in there
     making = {f"termgraph.rules.{m}" for m in ("definition", "tree", "emit", "stage", "interpret", "saturation")}
     texts = {"routines", "convolution", "pooling", "transforms", "draws", "timers"}
@@ -147,14 +159,14 @@ def test_who_asks_for_a_fact_gets_what_facts_follow_from():
     assert "termgraph.rules.propagation" in modules_after("import termgraph.rules.shape_facts")
 
 
-def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_them(tmp_path):
+def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_them(cache):
     made = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x).max();"
         "f = tg.function([x], tg.grad(y, x)[::-1]); f(np.ones(3))"
     )
-    assert "termgraph.rules.compiled" in modules_after(made, tmp_path)
-    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    assert "termgraph.rules.compiled" in modules_after(made, cache)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, cache) if m.startswith("termgraph.")}
     engine = {m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")}
     read = {
         "defined",
@@ -178,30 +190,30 @@ def test_a_warm_start_with_a_gradient_reads_no_rules_and_nothing_that_compiles_t
     assert not there & {"grad.user_defined", *(f"backends.c.{m}" for m in compiling)}
 
 
-def test_a_warm_start_of_gradients_alone_makes_none(tmp_path):
+def test_a_warm_start_of_gradients_alone_makes_none(cache):
     made = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "y = T.log(1 + T.exp(x)).sum() + T.maximum(x, 0).mean() + T.softmax(x * x, axis=0).max();"
         "f = tg.function([x], [y, tg.grad(y, x)]); f(np.ones(3))"
     )
-    assert "termgraph.grad.reverse" in modules_after(made, tmp_path)
-    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    assert "termgraph.grad.reverse" in modules_after(made, cache)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, cache) if m.startswith("termgraph.")}
     assert {m for m in there if m.startswith("grad.")} == {"grad.api", "grad.checks", "grad.waiting"}
     assert not [m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")]
 
 
-def test_a_warm_start_of_a_step_with_updates_makes_no_gradient(tmp_path):
+def test_a_warm_start_of_a_step_with_updates_makes_no_gradient(cache):
     made = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; x, w = T.dvector('x'), tg.shared(np.ones(3));"
         "y = T.tanh(w * x).sum(); f = tg.function([x], y, updates=tg.optim.adam(1e-3)(y, [w])); f(np.ones(3))"
     )
-    assert "termgraph.grad.reverse" in modules_after(made, tmp_path)
-    there = {m.removeprefix("termgraph.") for m in modules_after(made, tmp_path) if m.startswith("termgraph.")}
+    assert "termgraph.grad.reverse" in modules_after(made, cache)
+    there = {m.removeprefix("termgraph.") for m in modules_after(made, cache) if m.startswith("termgraph.")}
     assert {m for m in there if m.startswith("grad.")} == {"grad.api", "grad.checks", "grad.formed", "grad.waiting"}
     assert not [m for m in there if m.partition(".")[0] in ("rules", "rulelib", "db", "lower")]
 
 
-def test_a_warm_start_with_a_gradient_compiles_hardly_any_text(tmp_path):
+def test_a_warm_start_with_a_gradient_compiles_hardly_any_text(cache):
     """Classes whose functions are made from text, and annotations that are read as text, take 0.1 ms each."""
     watched = (
         "import sys, numpy as np, termgraph as tg, termgraph.tensor as T; n = [];"
@@ -210,30 +222,29 @@ def test_a_warm_start_with_a_gradient_compiles_hardly_any_text(tmp_path):
         "import typing; typing.NamedTuple('Seen', [('a', 'int')]);"
         "sys.modules[f'texts.{k}'] = sys.modules[f'then.{len(n)}'] = sys"
     )
-    modules_after(watched, tmp_path)
-    there = modules_after(watched, tmp_path)
+    modules_after(watched, cache)
+    there = modules_after(watched, cache)
     texts, then = (next(int(m.split(".")[1]) for m in there if m.startswith(f"{w}.")) for w in ("texts", "then"))
     assert texts <= 1 < then  # what `typing` makes is seen
 
 
-def test_a_compile_needs_no_prover_and_no_linter(tmp_path):
+def test_a_compile_needs_no_prover_and_no_linter(cache):
     """They are a package of their own, and nothing on the way to a call imports it."""
     compiled = (
         "import termgraph as tg, termgraph.tensor as T; x = T.dvector('x');"
         "f = tg.function([x], tg.grad(T.log(1 + T.exp(x)).sum(), x)); f([1.0])"
     )
-    there = modules_after(compiled, tmp_path)
+    there = modules_after(compiled, cache)
     assert "termgraph.rules.compiled" in there and "termgraph.db.database" in there
     assert not [name for name in there if name.startswith("termgraph.rules.checking")]
 
 
-def test_a_dense_step_needs_no_loops_no_timing_of_convolutions_and_no_limit_of_memory(tmp_path):
+def test_a_dense_step_needs_no_loops_no_timing_of_convolutions_and_no_limit_of_memory(cache):
     compiled = (
         "import numpy as np, termgraph as tg, termgraph.tensor as T; w = tg.shared(np.eye(4)); x = T.dmatrix('x');"
-        "f = tg.function([x], tg.grad(T.tanh({} * x @ w).sum(), w), mode=tg.Mode(linker='c')); f(np.eye(4))"
+        "f = tg.function([x], tg.grad(T.tanh(3 * x @ w).sum(), w), mode=tg.Mode(linker='c')); f(np.eye(4))"
     )
-    modules_after(compiled.format(2), tmp_path)  # makes the images of rules, for which all of them are read
-    there = modules_after(compiled.format(3), tmp_path)
+    there = modules_after(compiled, cache)
     assert "termgraph.lower.lowering" in there
     later = ("loops.passes", "compile.conv_timing", "lower.memory.limit", "lower.memory.arena")
     assert not [name for name in later if f"termgraph.{name}" in there]
