@@ -8,7 +8,7 @@ import numpy as np
 
 from termgraph.tensor.creation import arange
 from termgraph.tensor.elemwise import cast
-from termgraph.tensor.fft import fft, ifft
+from termgraph.tensor.fft import irfft, rfft
 from termgraph.tensor.joining import concatenate
 from termgraph.tensor.lengths import at_least, length
 from termgraph.tensor.lifting import on_terms
@@ -75,9 +75,8 @@ def hilbert(x: TensorLike, N: int | None = None, axis: int = -1) -> TensorVariab
     if x.type.kind == "c":
         raise TypeError(f"hilbert takes real numbers, {x} is {x.type}")
     n = length(x, x.ndim - 1) if N is None else N
-    place = arange(n)
-    real = x.type.dtype
-    double = ew.gt(place, 0) & ew.lt(2 * place, n)
-    single = ew.eq(place, 0) | ew.eq(2 * place, n)
-    factors = ew.switch(double, np.asarray(2, real), ew.switch(single, np.asarray(1, real), np.asarray(0, real)))
-    return moveaxis(ifft(fft(x, n) * factors), -1, axis)
+    half = rfft(x, n)
+    place = arange(length(half, half.ndim - 1))
+    turned = ew.gt(place, 0) & ew.lt(2 * place, n)  # by a quarter; what has no other frequency as its partner is real
+    imag = irfft(ew.switch(turned, half * np.asarray(-1j, half.type.dtype), np.asarray(0, half.type.dtype)), n)
+    return moveaxis(ew.complex_(x if N is None else irfft(half, n), imag), -1, axis)

@@ -240,3 +240,13 @@ def test_convolutions_of_unknown_lengths_by_transforms_of_an_even_number_of_poin
     slope = tg.function([a, b], tg.grad(T.sum(T.signal.fftconvolve(a, b) ** 2), b))
     direct = tg.function([a, b], tg.grad(T.sum(T.signal.convolve(a, b, method="direct") ** 2), b))
     np.testing.assert_allclose(slope(x, w), direct(x, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 100])
+def test_the_real_part_of_an_analytic_signal_is_the_signal(n):
+    x = np.random.default_rng(n).normal(size=(2, n))
+    y = T.dmatrix("y")
+    np.testing.assert_array_equal(tg.function([y], S.hilbert(y))(x).real, x)
+    for points in (1, n, n + 3, max(1, n - 2)):
+        got = tg.function([y], S.hilbert(y, points))(x)
+        np.testing.assert_allclose(got, ss.hilbert(x, points), atol=1e-14)
