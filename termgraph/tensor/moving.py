@@ -63,7 +63,7 @@ def zoom(
     places = []
     for p, n, m in zip(_grid(sizes), lengths(x), sizes):
         if grid_mode:
-            places.append((p + 0.5) * (_float(n) / _float(m)) - 0.5)
+            places.append((p + 0.5) * (_float(n) / _at_least_one(_float(m))) - 0.5)
         else:
             places.append(p * ((_float(n) - 1) / _at_least_one(_float(m) - 1)))
     return map_coordinates(x, places, order, mode, cval)

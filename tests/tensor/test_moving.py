@@ -75,7 +75,11 @@ def test_three_dimensions_and_nothing(rng):
         T.ndimage.shift(x, [1, 0.5, -1], order=1).eval(), scipy.ndimage.shift(x, [1, 0.5, -1], order=1)
     )
     assert T.ndimage.shift(np.ones(1), 0.25, order=1, mode="wrap").eval() == 1
-    assert T.ndimage.zoom(np.ones((4, 4)), 0.1, order=1).eval().shape == (0, 0)
+    x = T.dmatrix("x")
+    for grid_mode in (False, True):
+        assert T.ndimage.zoom(np.ones((4, 4)), 0.1, order=1, grid_mode=grid_mode).eval().shape == (0, 0)
+        unknown = T.ndimage.zoom(x, 0.1, order=1, grid_mode=grid_mode)
+        assert unknown.eval({x: np.ones((4, 6))}).shape == (0, 1)
 
 
 def test_gradients_by_what_moves(rng):
