@@ -1,7 +1,7 @@
 """Convolutions with filters of one place may be products by cuBLAS: timed beside cuDNN's plans, on their stand-ins."""
 
 import pytest
-from backends.cuda.test_cuda_cudnn import CHOSEN, USUAL, lines
+from backends.cuda.test_cuda_cudnn import USUAL, lines
 from backends.cuda.test_cuda_drivers import core, emulated
 
 # What `plans` of the other tests computes becomes layers with filters of one place.
@@ -29,7 +29,9 @@ def test_products_are_taken_where_they_are_fastest(tmp_path):
 @core
 @emulated
 def test_products_are_left_where_they_are_slower(tmp_path):
-    assert lines(tmp_path, LAYERS + "plans('float32')", TG_BLAS_SLOW="1") == [f"True [4, 4, 0] 3 {CHOSEN}"]
+    """Which of the plans is fastest then, beside a busy processor, is no matter."""
+    (found,) = lines(tmp_path, LAYERS + "plans('float32')", TG_BLAS_SLOW="1")
+    assert found.startswith("True [4, 4, 0] 3 ['") and "products" not in found
 
 
 VALUES = """
