@@ -86,6 +86,27 @@ tg.function([x], tg.grad((T.exp(x) ** 2).sum(), x))([[1.0]])
     assert not (later - before) & modules_after(f"import numpy{program}")
 
 
+def test_namespaces_of_nets_signals_and_transforms_come_when_they_are_asked_for():
+    names = ("nnet", "signal", "fft", "ndimage", "stats")
+    there = modules_after("import termgraph.tensor as T")
+    assert not there & {f"termgraph.tensor.{n}" for n in (*names, "layers", "losses", "pools", "resampling", "filters")}
+    code = f"""
+import termgraph.tensor as T
+from termgraph.terms.op import OPS
+ops = set(OPS)
+for name in {names}:
+    space = getattr(T, name)
+    assert name in dir(T) and any(public in vars(space) for public in dir(space))
+    assert set(OPS) == ops  # ops of the library that came later would be taken for a user's
+for name in {names}:
+    try:
+        getattr(T, name).no_such_name
+    except AttributeError as error:
+        assert f"termgraph.tensor.{{name}}' has no attribute" in str(error)
+"""
+    modules_after(code)
+
+
 def test_versions_of_packages_are_what_their_metadata_says():
     code = """
 import termgraph, cons, etuples, unification

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from termgraph.backends.dialects import Dialect
+from termgraph.backends.indices import CheckedIndices, by_extremes
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
@@ -75,6 +76,7 @@ class Printer:
         self.bufs: dict[Buf, None] = {}
         self.rows: list[Row] = []
         self.checks: list[tuple[Any, str, str]] = []
+        self.checked = CheckedIndices()
         self.outside: dict[Any, str] = dict(outside or {})
         self.used_outside: dict[Any, None] = {}
         self.aliased: Collection[Buf] = ()  # buffers of which two may be one
@@ -248,15 +250,12 @@ class Printer:
             self.define(n.term, self.expression(n.term))
 
     def on_index(self, t: AnyTerm) -> None:
-        """An index from data: the extremes seen are checked after the loop, so that the loop stays a vector loop."""
-        name, length = self.names.new("k"), self.poly(t.op.params["length"])
-        self.add(f"int64_t {name} = {self.ref(t.args[0])};")
-        self.add(f"{name}_low = {name} < {name}_low ? {name} : {name}_low;")
-        self.add(f"{name}_high = {name} > {name}_high ? {name} : {name}_high;")
-        self.add(f"{name} = {name} < 0 ? {name} + {length} : {name};")
-        self.add(f"{name} = (uint64_t){name} < (uint64_t)({length}) ? {name} : 0;")
-        self.checks.append((t, name, length))
-        self.call_it(t, name)
+        """An index from data, checked where it is first met."""
+        self.call_it(t, self.checked.name(self, t))
+
+    def check(self, t: AnyTerm, k: str, n: str) -> None:
+        """The extremes seen are checked after the loop, so that the loop stays a vector loop."""
+        self.add(*by_extremes(self.checks, t, k, n))
 
     def on_write(self, n: Write) -> None:
         self.bufs[n.buf] = None
@@ -382,7 +381,7 @@ class Printer:
             if known is None or known % width or known == width:
                 self.last_lanes(f"{end} - {k}", n.body, i, k, width)
         for f, acc in accs.items():
-            self.add_up(f, acc, f"{used} / 2" if used else str(width // 2))
+            self.add_up(n, f, acc, f"{used} / 2" if used else str(width // 2))
             self.text[f] = acc
 
     def lanes_used(self, count: str, width: int) -> str:
@@ -422,7 +421,7 @@ class Printer:
         """The body for what whole rounds of all lanes leave over."""
         self.lane_loop(f"for (int64_t u = 0; u < {count}; u++)", body, i, base)
 
-    def add_up(self, f: AnyTerm, acc: str, half: str) -> None:
+    def add_up(self, n: Reduce, f: AnyTerm, acc: str, half: str) -> None:
         """Fold the lanes into one value, as a tree."""
         kind, dtype = f.op.params["kind"], f.type.dtype
         step = self.d.fold_step(kind, dtype, f"{acc}_lane[u]", f"{acc}_lane[u + h]")

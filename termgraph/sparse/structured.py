@@ -11,8 +11,8 @@ from typing import Any
 import termgraph.tensor
 from termgraph.sparse.parts import parts
 from termgraph.tensor.likes import TensorLike
-from termgraph.tensor.nnet import sigmoid
 from termgraph.tensor.variable import Variable
+from termgraph.terms.ops.elementwise import sigmoid
 
 T: Any = termgraph.tensor
 

@@ -21,6 +21,9 @@ from termgraph.tensor.variable import TensorVariable
 from termgraph.terms import facts as _facts
 from termgraph.terms import relational as _relational  # noqa: F401  kanren understands terms from here on
 from termgraph.terms import serial as _serial  # noqa: F401  and pickle writes them
+from termgraph.terms.ops import fft as _fft  # noqa: F401  ops of namespaces that come later are no user's
+from termgraph.terms.ops import pooling as _pooling  # noqa: F401
+from termgraph.terms.ops import triangles as _triangles  # noqa: F401
 from termgraph.terms.types import TensorType as TensorType
 
 _MODULES = (
@@ -30,8 +33,8 @@ _MODULES = (
     "grids", "joined", "arranging", "array_api", "nans", "quantiles", "histograms", "statistics", "sets", "polynomials",
     "windows", "inserting", "comparing", "running", "special",
 )  # fmt: skip
-_NAMESPACES = ("linalg", "nnet", "signal", "fft")  # used as T.linalg.solve, T.nnet.relu, T.fft.rfft
-_LATER = ("ndimage", "stats")  # namespaces that are imported when somebody asks for them
+_NAMESPACES = ("linalg",)  # used as T.linalg.solve
+_LATER = ("nnet", "signal", "fft", "ndimage", "stats")  # namespaces that are imported when somebody asks for them
 
 for _name in _MODULES:
     _module = _import_module(f"termgraph.tensor.{_name}")
@@ -49,9 +52,7 @@ nlinalg = slinalg = globals()["linalg"]  # Theano's names
 
 def __getattr__(name: str) -> object:
     if name in _LATER:
-        module = _import_module(f"termgraph.tensor.{name}")  # which is an attribute from then on
-        module.__dict__.setdefault("__getattr__", _refuse_in(f".{name}"))
-        return module
+        return _import_module(f"termgraph.tensor.{name}")  # which is an attribute from then on
     if name in _ABOVE:
         return _ABOVE[name]()
     raise _no_such_function(name)

@@ -14,6 +14,7 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.points import computed_points, known_points, of_points, over_axes
+from termgraph.tensor.protocols import refuse_in
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.op import Op
@@ -200,3 +201,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+globals()["__getattr__"] = refuse_in(".fft")  # type checkers shall not believe that any name is there

@@ -20,6 +20,7 @@ from termgraph.tensor.neighbourhoods import (
     uniform_filter1d,
 )
 from termgraph.tensor.places import map_coordinates
+from termgraph.tensor.protocols import refuse_in
 
 __all__ = [
     "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
@@ -31,3 +32,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+globals()["__getattr__"] = refuse_in(".ndimage")  # type checkers shall not believe that any name is there

@@ -118,6 +118,7 @@ from termgraph.tensor.pools import (
     max_unpool2d,
     max_unpool3d,
 )
+from termgraph.tensor.protocols import refuse_in
 from termgraph.tensor.resampling import affine_grid, grid_sample, interpolate
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.separable import causal_conv1d, separable_conv2d, separable_conv3d
@@ -425,3 +426,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+globals()["__getattr__"] = refuse_in(".nnet")  # type checkers shall not believe that any name is there

@@ -14,6 +14,7 @@ from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.medians import medfilt, medfilt2d
+from termgraph.tensor.protocols import refuse_in
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.smoothing import savgol_coeffs, savgol_filter
 from termgraph.tensor.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
@@ -131,3 +132,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+globals()["__getattr__"] = refuse_in(".signal")  # type checkers shall not believe that any name is there

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.tensor.elemwise import betaln, log_ndtr, logit, ndtr, ndtri
+from termgraph.tensor.protocols import refuse_in
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.variable import is_plain_number
 from termgraph.tensor.wrap import as_tensor
@@ -413,3 +414,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+globals()["__getattr__"] = refuse_in(".stats")  # type checkers shall not believe that any name is there

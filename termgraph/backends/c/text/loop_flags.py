@@ -40,7 +40,7 @@ CALLED = ("tg_erfinv_", "tg_erfcinv_", "tg_erfcx_f32", "tg_gammainc")  # see who
 # vectors, too, in all loops of a program. Of choices inside choices gcc 12 then takes a wrong arm for some vectors, if
 # it has threaded jumps through them.
 WRITTEN_OUT = ("-fpeel-loops",)
-SIDE_BY_SIDE = "_lane[u + h]"  # where `Printer.add_up` adds them up
+SIDE_BY_SIDE = ("_lane[u + h]", "tg_halved_")  # where `Printer.add_up` adds them up
 
 # Where many loops are compiled that flag costs a quarter of the compiler's time, and their text is enough. Loops around
 # convolutions, which are short, keep it.
@@ -62,7 +62,7 @@ def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tupl
     # A function of libm in a vector rounds otherwise than alone: what is left over stays as it is.
     whole = "simd(" not in source and whole_vectors(nodes)
     many = sum(isinstance(n, Kernel) for n in nodes) >= MANY and "tg_conv" not in source
-    written_out = (() if many else WRITTEN_OUT) + UNTHREADED if SIDE_BY_SIDE in source else ()
+    written_out = (() if many else WRITTEN_OUT) + UNTHREADED if any(f in source for f in SIDE_BY_SIDE) else ()
     less = LESS if many and any(isinstance(n, Sweep) and _is_long(n.var) for n in walk(nodes)) else ()
     return (*kept, *written_out, *less, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
 

@@ -228,10 +228,10 @@ class _ScalarSteps(Printer):
             self.bufs[n.buf] = None
             self.add(self.d.store(n.buf, self.place(n.buf, n.offset), value, "set"))
 
-    def on_index(self, t: AnyTerm) -> None:
-        super().on_index(t)
-        (_, name, length) = self.checks[-1]
-        self.add(f"if ({bad(name, length)}) {{ {failure(t, name, length)}; tg_in_step(st, t); return t; }}")
+    def check(self, t: AnyTerm, k: str, n: str) -> None:
+        super().check(t, k, n)
+        seen = next(name for same, name, _ in self.checks if same is t)
+        self.add(f"if ({bad(seen, n)}) {{ {failure(t, seen, n)}; tg_in_step(st, t); return t; }}")
 
     def function(self, name: str) -> None:
         """The whole loop: blocks of steps, between which it asks whether to go on."""

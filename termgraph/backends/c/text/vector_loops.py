@@ -16,7 +16,7 @@ from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import Poly, Var, poly
-from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Sweep, Write, walk
+from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.push.kernel import INDEX, ITEST, IVAL, LOAD
 from termgraph.terms.term import AnyTerm
 
@@ -29,6 +29,8 @@ JOINED = {"logical_and": " & ", "logical_or": " | "}
 FOLDED = {"sum": "+=", "prod": "*="}
 MANY = 12  # values from which a plain loop is written like this
 
+MUCH = 4096  # elements after which a copy of partial results is nothing
+
 
 class VectorLoops(Printer):
     """Writes loops over a known number of whole vectors, if all that they compute is arithmetic of one dtype."""
@@ -39,6 +41,22 @@ class VectorLoops(Printer):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.vectors: set[Any] = set()  # the values that are vectors where the text stands now
+
+    def add_up(self, n: Reduce, f: AnyTerm, acc: str, half: str) -> None:
+        """Where that is done once for an array, by a function that all folds share: two loops less for the compiler.
+
+        Of partial results that live from round to round a copy is handed over: they shall not have an address.
+        """
+        kind, dtype, extent = f.op.params["kind"], f.type.dtype, n.var.extent.const
+        once = extent is not None and not half.isdigit() and kind in ("sum", "prod") and dtype in ("float64", "float32")
+        if not once or (n.lanes < extent < MUCH) or (extent >= MUCH and len(n.folds) < 2):
+            super().add_up(n, f, acc, half)
+            return
+        ctype, lanes = self.d.ctype(dtype), f"{acc}_lane"
+        if extent >= MUCH:
+            self.add(f"{ctype} {acc}_last[{n.lanes}];", f"__builtin_memcpy({acc}_last, {lanes}, sizeof {lanes});")
+            lanes = f"{acc}_last"
+        self.add(f"const {ctype} {acc} = tg_halved_{kind}_{SHORT[dtype]}({lanes}, {half});")
 
     # ------------------------------------------------------------------ loops
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:

@@ -99,17 +99,14 @@ class CudaPrinter(Printer):
             return f"if ({self.claim.holds(self)}) {self.d.store(n.buf, place, value, n.mode)}"
         return self.d.store(n.buf, place, value, n.mode)
 
-    def on_index(self, t: AnyTerm) -> None:
-        """An index from data: a bad one is reported, and replaced by 0 so that nothing else goes wrong."""
-        name, length = self.names.new("k"), self.poly(t.op.params["length"])
-        self.add(f"int64_t {name} = {self.ref(t.args[0])};")
+    def check(self, t: AnyTerm, k: str, n: str) -> None:
+        """A bad index is reported, and replaced by 0 so that nothing else goes wrong."""
         self.add(
-            f"if ({name} < -(int64_t)({length}) || {name} >= {length}) "
-            f"{{ tg_fail(tg_status, {t.op.params['site']}, {name}, {length}, {self.step}); {name} = 0; }}"
+            f"if ({k} < -(int64_t)({n}) || {k} >= {n}) "
+            f"{{ tg_fail(tg_status, {t.op.params['site']}, {k}, {n}, {self.step}); {k} = 0; }}"
         )
-        self.add(f"{name} = {name} < 0 ? {name} + {length} : {name};")
-        self.checks.append((t, name, length))
-        self.call_it(t, name)
+        self.add(f"{k} = {k} < 0 ? {k} + {n} : {k};")
+        self.checks.append((t, k, n))
 
     # ------------------------------------------------------------------ loops
     def for_head(self, var: Var, begin: str = "0", end: str | None = None) -> str:
