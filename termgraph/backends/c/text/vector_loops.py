@@ -48,12 +48,13 @@ class VectorLoops(Printer):
         Of partial results that live from round to round a copy is handed over: they shall not have an address.
         """
         kind, dtype, extent = f.op.params["kind"], f.type.dtype, n.var.extent.const
-        once = extent is not None and not half.isdigit() and kind in ("sum", "prod") and dtype in ("float64", "float32")
-        if not once or (n.lanes < extent < MUCH) or (extent >= MUCH and len(n.folds) < 2):
+        few = extent is not None and extent <= n.lanes
+        much = extent is not None and extent >= MUCH and len(n.folds) > 1
+        if half.isdigit() or not (few or much) or kind not in FOLDED or dtype not in SIZES:
             super().add_up(n, f, acc, half)
             return
         ctype, lanes = self.d.ctype(dtype), f"{acc}_lane"
-        if extent >= MUCH:
+        if much:
             self.add(f"{ctype} {acc}_last[{n.lanes}];", f"__builtin_memcpy({acc}_last, {lanes}, sizeof {lanes});")
             lanes = f"{acc}_last"
         self.add(f"const {ctype} {acc} = tg_halved_{kind}_{SHORT[dtype]}({lanes}, {half});")
