@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from termgraph.tensor.shaping import dimshuffle, reshape, swapaxes
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.ops import elementwise as ew
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 fractions = lazy("fractions")
 
@@ -174,7 +177,7 @@ def _sizes(x: TensorVariable, size: ShapeLike, scale_factor: Any) -> tuple[list,
     return [_times(length(x, d), r) for d, r in enumerate(ratios, 2)], ratios
 
 
-def _times(n: Any, ratio: Any) -> Any:
+def _times(n: Any, ratio: Fraction) -> Any:
     return floor(n * ratio) if isinstance(n, int) else n * ratio.numerator // ratio.denominator
 
 
