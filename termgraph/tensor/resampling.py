@@ -177,7 +177,7 @@ def _sizes(x: TensorVariable, size: ShapeLike, scale_factor: Any) -> tuple[list,
     return [_times(length(x, d), r) for d, r in enumerate(ratios, 2)], ratios
 
 
-def _times(n: Any, ratio: Fraction) -> Any:
+def _times(n: int | TensorVariable, ratio: Fraction) -> Any:
     return floor(n * ratio) if isinstance(n, int) else n * ratio.numerator // ratio.denominator
 
 
