@@ -10,10 +10,10 @@ from typing import Any
 
 from termgraph.backends.dialects import Dialect
 from termgraph.backends.indices import CheckedIndices, by_extremes
+from termgraph.backends.references import references
 from termgraph.lower.lengths.index import Apply, Atom, Poly, Sym, Value, Var, nonneg
-from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Accumulate, Branch, Columns, Let, Loop, Node, Reduce, Row, Sweep, Write, walk
-from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, PLACE, Buf, kids
+from termgraph.lower.push.kernel import ARG_FOLDS, INDEX, ITEST, IVAL, LOAD, PLACE, Buf
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import isnan, switch
 from termgraph.terms.term import AnyTerm
@@ -81,6 +81,7 @@ class Printer:
         self.used_outside: dict[Any, None] = {}
         self.aliased: Collection[Buf] = ()  # buffers of which two may be one
         self.brief = False  # whether little text matters more than fast loops
+        self.part_length: int | None = None  # of a fold in parts, each from..to-1: how long all of them are known to be
         self.written = {n.buf for n in walk(list(nodes)) if isinstance(n, Write)}
 
     # ------------------------------------------------------------------ lines
@@ -391,7 +392,9 @@ class Printer:
         return name
 
     def known_count(self, n: Reduce, begin: str, end: str) -> int | None:
-        """How many elements a fold has, if it goes over all of a known number."""
+        """How many elements a fold has, if it goes over all of a known number or over a part of known length."""
+        if begin == "from" and end == "to":
+            return self.part_length
         return n.var.extent.const if begin == "0" and end == self.poly(n.var.extent) else None
 
     def declare_lanes(self, f: AnyTerm, acc: str, width: int, used: str | None = None) -> None:
@@ -428,12 +431,19 @@ class Printer:
         self.add(f"for (int64_t h = {half}; h; h >>= 1) for (int64_t u = 0; u < h; u++) {step}")
         self.add(f"const {self.fold_ctype(f)} {acc} = {acc}_lane[0];")
 
-    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
+    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None, together: int = 1) -> None:
+        """Blocks of columns. A kernel's range may be of so many columns `together`."""
         base, count = self.names.new("b"), self.names.new("w")
-        stop = end or self.poly(n.var.extent)
-
-        with self.block(f"for (int64_t {base} = {begin}; {base} < {stop}; {base} += {n.width})"):
-            self.add(f"const int64_t {count} = {stop} - {base} < {n.width} ? {stop} - {base} : {n.width};")
+        stop, known = end or self.poly(n.var.extent), n.var.extent.const
+        k, step = (self.names.new("s") if together > 1 else base), n.width // together
+        with self.block(f"for (int64_t {k} = {begin}; {k} < {stop}; {k} += {step})"):
+            if together > 1:  # the product is last: a compiler sees that it is a number of whole vectors
+                size = f"{together} * ({stop} - {k} < {step} ? {stop} - {k} : {step})"
+                self.add(f"const int64_t {base} = {together} * {k}, {count} = {size};")
+            elif begin == "0" and end is None and known is not None and not known % step:
+                self.add(f"const int64_t {count} = {step};")
+            else:
+                self.add(f"const int64_t {count} = {stop} - {base} < {step} ? {stop} - {base} : {step};")
             for sweep in n.body:
                 self.sweep(sweep, n, base, count)
 
@@ -474,26 +484,3 @@ class Printer:
 
 def _rank(a: Atom | Poly) -> tuple:
     return (a.level, "") if isinstance(a, Var) else (99, a.key)
-
-
-def index_references(n: Node) -> list[Any]:
-    """The terms whose values a statement uses inside an index."""
-    if isinstance(n, Let) and n.stored is not None:
-        return list(values(n.stored[1]))
-    if isinstance(n, (Loop, Reduce, Columns)):
-        return list(values(n.var.extent))
-    return []
-
-
-def references(n: Node) -> list[Any]:
-    """The terms whose values a statement itself uses, with repetition."""
-    if isinstance(n, Let):
-        return [] if n.stored is not None else list(n.term.args or kids(n.term))
-    if isinstance(n, Write):
-        return [n.value, *values(n.offset)]
-    if isinstance(n, Accumulate):
-        kind = n.fold.op.params["kind"]
-        return [n.fold.args[0]] * (4 if kind in ARG_FOLDS else 2 if kind in ("max", "min") else 1)
-    if isinstance(n, Branch):
-        return list(n.term.args)
-    return []

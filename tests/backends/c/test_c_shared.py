@@ -319,15 +319,43 @@ def test_many_sums_of_one_array_are_several_loops(known):
 
 @pytest.mark.parametrize("n", [0, 1, 5, 4000, 10**6])
 def test_a_short_sum_has_one_part(n):
-    """Known lengths: what is one part is written without parts; long ones are still dealt out."""
+    """Known lengths: what is one part is written without parts; long ones are still dealt out, in a known number."""
     x = T.tensor("x", dtype="float64", shape=(n,))
     f = compiled([x], [T.exp(x).sum(), x.argmin() if n else x.sum()])
-    assert ("tg_parts(" in f.source("c").rpartition("tg_run(")[2]) == (n == 10**6)
+    run = f.source("c").rpartition("tg_run(")[2]
+    assert "tg_parts(" not in run and ("part++" in run) == (n == 10**6)
     v = np.sin(np.arange(n))
     with tg.config.change_flags(threads=2):
         got = f(v)
     np.testing.assert_allclose(got[0], np.exp(v).sum(), rtol=1e-12)
     assert got[1] == (v.argmin() if n else 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.parametrize(("columns", "together"), [(256, True), (304, True), (800, True), (250, False), (64, False)])
+def test_columns_are_dealt_out_in_whole_vectors(dtype, columns, together, rng):
+    x = T.tensor("x", dtype=dtype, shape=(3000, columns))
+    f = compiled([x], [x.sum(axis=0), (x * x).max(axis=0)])
+    assert ("TG_WHOLE_VECTORS void" in f.source("c")) == together
+    v = rng.integers(-9, 9, (3000, columns)).astype(dtype)
+    for threads in (1, 2, 3):
+        with tg.config.change_flags(threads=threads):
+            for got, wanted in zip(f(v), (v.sum(axis=0), (v * v).max(axis=0))):
+                np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("n", [400_000, 1 << 20, (1 << 20) + 3])
+def test_parts_of_a_long_sum_are_those_of_unknown_lengths(n):
+    """The number of parts is told by the length alone, whether or not it is known when compiling."""
+    known, x = T.tensor("x", dtype="float64", shape=(n,)), T.dvector("x")
+    terms = [compiled([a], [T.exp(a).sum(), (a * a).max(), a.argmin()]) for a in (known, x)]
+    v = np.sin(np.arange(n, dtype="float64"))
+    for threads in (1, 2):
+        with tg.config.change_flags(threads=threads):
+            first, second = terms[0](v), terms[1](v)
+        assert [np.asarray(a).tobytes() for a in first] == [np.asarray(b).tobytes() for b in second]
+        np.testing.assert_allclose(first[0], np.exp(v).sum(), rtol=1e-12)
+        assert first[2] == v.argmin()
 
 
 def same_text(forget):

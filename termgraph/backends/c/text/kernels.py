@@ -17,14 +17,15 @@ from termgraph.backends.c.text.library_calls import numbers_apart, write_call
 from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.ranges import (
     PARTS,
-    PARTS_TEXT,
-    SERVICES,
-    VECTORISE,
+    columns_together,
+    dealt_out,
     gains_by_vectors,
-    has_one_part,
     is_one_piece,
+    known_parts,
     known_range,
+    polling,
     runs_whole,
+    services,
 )
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, results_of_part, skipped_parts
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
@@ -36,14 +37,12 @@ from termgraph.backends.cstyle import Printer
 from termgraph.backends.same_loops import Shapes
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, values
 from termgraph.lower.loops.tree import (
-    Accumulate,
     Call,
     Choice,
     Columns,
     Compound,
     Kernel,
     Let,
-    Loop,
     Node,
     Quiet,
     Reduce,
@@ -51,14 +50,12 @@ from termgraph.lower.loops.tree import (
     Routine,
     Tiles,
     Write,
-    walk,
 )
 from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 from termgraph.progress import kernel_written
 
 routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
-FEW_UNITS = 300  # of cost, each a third of a nanosecond: a thousand such iterations last a tenth of a millisecond
 
 
 class Printed(NamedTuple):
@@ -251,7 +248,7 @@ class KernelWriter:
             if not n.final:
                 p.add("if (TG_POLL(st)) return (int)(st->code = TG_INTERRUPT);")
             if not self.past_caches(n, name, cost, p):
-                self.each(name, extent, cost, p)
+                self.each(name, *dealt_out(n, cost), p)
         else:
             if extent.const is not None:
                 self.equal.whole[name] = extent.const
@@ -285,15 +282,15 @@ class KernelWriter:
 
     def call_reduction(self, n: Reduce, name: str, extent: Poly, cost: Poly, p: Printer) -> None:
         """A fold over everything: partial results over fixed parts, then their fold in order."""
-        alone = has_one_part(extent, cost)
-        length, each = p.poly(extent), p.poly(cost)
-        if alone:
-            self.equal.whole[name] = 1
-            p.add(f"if (tg_each(c, {name}, 1, {each})) return (int)st->code;")
+        parts, length, each = known_parts(extent, cost), p.poly(extent), p.poly(cost)
+        if parts is not None:
+            self.equal.whole |= {name: 1} if parts == 1 else {}
+            p.add(f"if (tg_each(c, {name}, {parts}, {extent.const // parts * cost.const})) return (int)st->code;")
         else:
             p.add(f"c->parts = tg_parts({length}, {each});")
             p.add(f"if (tg_each(c, {name}, c->parts, ({length}) / c->parts * ({each}))) return (int)st->code;")
-        which, head = ("0", "") if alone else ("part", "for (int64_t part = 0; part < c->parts; part++) ")
+        count = "c->parts" if parts is None else parts
+        which, head = ("0", "") if parts == 1 else ("part", f"for (int64_t part = 0; part < {count}; part++) ")
         for k, f in enumerate(n.folds):
             acc = p.names.new("a")
             p.declare_fold(f, acc)
@@ -355,43 +352,33 @@ class KernelWriter:
         p.named, p.aliased = {}, self.aliased
         p.whole = runs_whole(n)
         if isinstance(loop, Reduce):
-            self.partial_folds(loop, p, has_one_part(loop.var.extent, per_iteration(loop)))
+            self.partial_folds(loop, p, known_parts(loop.var.extent, per_iteration(loop)))
+        elif isinstance(loop, Columns):
+            together = columns_together(n, per_iteration(loop))
+            p.on_columns(loop, "begin", "end", together)
+            self.function(name, p, "int64_t begin, int64_t end", mark="TG_WHOLE_VECTORS " if together > 1 else "")
+            return
         else:
-            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **self.polling(loop, n.final))
+            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **polling(loop, n.final))
         self.function(name, p, "int64_t begin, int64_t end")
 
-    def polling(self, loop: Node, final: bool = False) -> dict[str, str]:
-        """Long loops ask now and then whether to stop, more often where each iteration is a loop itself. Short ones of
-        known length do not: asking takes as long as some of them, and the C compiler a tenth of its time.
-        """
-        if final or not isinstance(loop, (Loop, Reduce)) or getattr(loop, "simd", False) or getattr(loop, "lanes", 0):
-            return {}
-        if has_one_part(loop.var.extent, per_iteration(loop)):
-            return {}
-        inside = list(walk(loop.body))
-        if isinstance(loop, Reduce) and all(isinstance(n, (Let, Accumulate, Write)) for n in inside):
-            return {"between": "if (TG_STOP(c->st)) break;"}
-        if any(isinstance(n, Call) for n in inside):
-            return {"first": "if (TG_STOP(c->st)) break;"}
-        cost = per_iteration(loop).const
-        long = any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) and (cost is None or cost > FEW_UNITS)
-        between = 15 if long else 1023
-        return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
-
-    def partial_folds(self, loop: Reduce, p: Printer, alone: bool) -> None:
-        """The parts begin..end-1 of a fold over everything; of a short one there is one `alone`."""
+    def partial_folds(self, loop: Reduce, p: Printer, parts: int | None) -> None:
+        """The parts begin..end-1 of a fold over everything, of which so many are known to be."""
         self.partials = max(self.partials, 2 * len(loop.folds))
+        n, alone = loop.var.extent.const, parts == 1
         ends_early = not alone and can_settle(loop)
+        if parts is not None and n is not None and not n % parts:
+            p.part_length = n // parts
         with p.block("for (int64_t part = begin; part < end; part++)"):
-            n = p.poly(loop.var.extent)
-            p.add(*([] if alone else ["if (TG_STOP(c->st)) break;"]), *bounds_of_part(n, alone))
-            p.on_reduce(loop, "from", "to", **self.polling(loop))
+            bounds = bounds_of_part(p.poly(loop.var.extent), parts, p.part_length)
+            p.add(*([] if alone else ["if (TG_STOP(c->st)) break;"]), *bounds)
+            p.on_reduce(loop, "from", "to", **polling(loop))
             found = {f: p.text[f] for f in loop.folds}
             results = results_of_part(found, self.d.ctype)
             p.add(*[f"{kept}[part] = {value};" for kept, value in results.items()])
             p.add(*(skipped_parts(found, results) if ends_early else []))
 
-    def function(self, name: str, p: Printer, arguments: str, noinline: bool = False) -> None:
+    def function(self, name: str, p: Printer, arguments: str, noinline: bool = False, mark: str = "") -> None:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
@@ -400,7 +387,7 @@ class KernelWriter:
         if noinline:
             head = f"static __attribute__((noinline)) void @(tg_context *c, {arguments})"
         else:
-            head = f"static void @({first}{arguments}{extra})"
+            head = f"static {'' if self.quick else mark}void @({first}{arguments}{extra})"
         if self.quick and gains_by_vectors(p.lines):
             head = f"TG_VECTORISE {head}"
         heads = [head, "{", *([] if noinline else ["    tg_context *c = context;"])]
@@ -493,7 +480,9 @@ class KernelWriter:
             f"    tg_body then; /* the kernel that this step's routine runs */\n"
             f"{fields}{partial}    char *buf[{max(1, bufs)}];\n}} tg_context;"
         )
-        parts = f"\n\n{PARTS_TEXT.strip()}" if self.partials else ""
-        parts += f"\n\n{past_caches.TEXT.strip()}" if self.past else ""
-        parts += f"\n\n{roundings.TEXT.strip()}" if any("TG_ROUNDED_TWICE" in f for f in self.functions) else ""
-        return f"{context}\n\n{SERVICES.strip()}{parts}" + (f"\n\n{VECTORISE.strip()}" if self.quick else "")
+        texts = [context, services(self.functions, self.partials > 0, self.quick)]
+        if self.past:
+            texts.append(past_caches.TEXT.strip())
+        if any("TG_ROUNDED_TWICE" in f for f in self.functions):
+            texts.append(roundings.TEXT.strip())
+        return "\n\n".join(texts)

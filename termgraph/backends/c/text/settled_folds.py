@@ -55,12 +55,15 @@ def settled(folds: dict[Any, str]) -> str:
     return " && ".join(parts)
 
 
-def bounds_of_part(n: str, alone: bool) -> list[str]:
-    """The steps of a part of a fold of n."""
-    if alone:
+def bounds_of_part(n: str, parts: int | None, length: int | None) -> list[str]:
+    """The steps of a part of a fold of n, where all parts have one `length` if it is known."""
+    if parts == 1:
         return [f"const int64_t from = 0, to = {n};"]
-    begin = f"({n}) / c->parts * part + ({n}) % c->parts * part / c->parts"
-    end = f"({n}) / c->parts * (part + 1) + ({n}) % c->parts * (part + 1) / c->parts"
+    if length is not None:
+        return [f"const int64_t from = part * {length}, to = from + {length};"]
+    of = "c->parts" if parts is None else parts
+    begin = f"({n}) / {of} * part + ({n}) % {of} * part / {of}"
+    end = f"({n}) / {of} * (part + 1) + ({n}) % {of} * (part + 1) / {of}"
     return [f"const int64_t from = {begin};", f"const int64_t to = {end};"]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.backends.cstyle import index_references, references
+from termgraph.backends.references import index_references, references
 from termgraph.lower.loops.tree import Call, Compound, Kernel, Let, Node, Quiet, Reduce, Routine
 from termgraph.lower.push.kernel import kids
 

@@ -83,7 +83,7 @@ class VectorLoops(Printer):
             self.body(n.body)
         self.vectors = before
 
-    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
+    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None, together: int = 1) -> None:
         """The rows of as many columns as a vector holds: partial results stay in registers."""
         found = self.column_vectors(n) if self.goes_over_all(begin, end) else None
         if found is None:
@@ -91,7 +91,7 @@ class VectorLoops(Printer):
             if may_be_narrow and self.is_repeatable(x for s in n.body for x in (*s.outer, *s.body)):
                 narrow_columns.write(self, n, partial(super().on_columns, n))
             else:
-                super().on_columns(n, begin, end)
+                super().on_columns(n, begin, end, together)
             return
         before, (self.vectors, dtype) = self.vectors, found
         known: set[Any] = set()  # values that were named outside all loops over rows

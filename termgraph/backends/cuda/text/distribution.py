@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from termgraph._records import replace
-from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.chains import is_straight
+from termgraph.backends.references import index_references, references
 from termgraph.lower.loops.tree import Branch, Columns, Kernel, Let, Loop, Node, Reduce, Row, walk
 from termgraph.lower.memory.plan import loads, writes
 from termgraph.lower.push.kernel import Buf

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.backends.cstyle import index_references, references
 from termgraph.backends.cuda.text.chains import nested
 from termgraph.backends.cuda.text.dialect import can_add_atomically
+from termgraph.backends.references import index_references, references
 from termgraph.lower.lengths.index import Poly, largest
 from termgraph.lower.loops.tree import (
     Accumulate,
