@@ -49,6 +49,7 @@ routine_helpers = lazy("termgraph.backends.c.text.routine_helpers")
 timers = lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
+COPIED_AT_ONCE = 24  # addresses: a loop over them is more text for the compiler, and a call takes longer for few
 COMPARED = 24  # strides up to which they are compared in place: with 20 vectors a loop over a table takes 15 ns more
 MUCH = 1 << 16  # bytes of copies in a call from which another program for it is worth while
 
@@ -191,6 +192,7 @@ class _Writer:
         self.packed = [a for a in every if a.type.ndim and a in self.st.inputs and a not in strided]
         self.copied = int(bool(self.packed))
         self.asked = [a for a in self.args if a.type.ndim] if ports.asks and self.packed else []
+        self.has_table = False  # whether steps are in a table: then loops over tables are functions of all programs
         self.spaces = [None] * self.copied + [self.st.stored.get(room[0]) for room in self.rooms]
         self.values = lowered.lengths.values
         self.signature = self._signature()
@@ -341,7 +343,7 @@ class _Writer:
         row = ",".join(map(str, known))
         return [
             f"    static const int64_t from{first}[] = {{{row}}};",
-            f"    for (int k = 0; k < {len(known)}; k++) env[{first} + k] = from{first}[k];",
+            f"    __builtin_memcpy(env + {first}, from{first}, sizeof from{first});",
         ]
 
     def assumed_lengths(self) -> list[str]:
@@ -355,10 +357,9 @@ class _Writer:
         if len(pairs) < MANY:
             return [f"    if (env[{at}] != {n}) {other}" for at, n in pairs]
         rows = ",".join(f"{at},{n}" for at, n in pairs)
-        return [
-            f"    static const int64_t known[] = {{{rows}}};",
-            f"    for (int k = 0; k < {2 * len(pairs)}; k += 2) if (env[known[k]] != known[k + 1]) {other}",
-        ]
+        each = f"for (int k = 0; k < {2 * len(pairs)}; k += 2) if (env[known[k]] != known[k + 1])"
+        asks = f"if (tg_has_other_lengths(env, known, {len(pairs)}))" if self.has_table else each
+        return [f"    static const int64_t known[] = {{{rows}}};", f"    {asks} {other}"]
 
     def shape(self, t: Any) -> tuple[Poly, ...]:
         """Lengths of an output (composite ops were expanded: look it up by position)."""
@@ -415,15 +416,21 @@ class _Writer:
 
     def pack_text(self) -> str:
         """The function that copies arguments that do not lie in row-major order; called only if there are some."""
+        if self.many_packed or not self.packed:
+            return ""
         head = "static __attribute__((noinline, cold)) void tg_pack_arguments(tg_context *c)"
         lines = ["    const int64_t *env = c->env;", f"    char *at = c->buf[{self.signature.workspace_buf(0)}];"]
-        if self.many_packed:
-            lines.append(f"    tg_pack_ports(c->buf, env, at, tg_ports, {4 * len(self.packed)});")
-        else:
-            slots = [self.slots()[self.st.inputs[a]] for a in self.packed]
-            copies = [f"tg_packed(&at, c->buf[{slot}], {self.layout(a)})" for slot, a in zip(slots, self.packed)]
-            lines += [f"    c->buf[{slot}] = {copy};" for slot, copy in zip(slots, copies)]
-        return "\n".join([head, "{", *lines, "}"]) if self.packed else ""
+        slots = [self.slots()[self.st.inputs[a]] for a in self.packed]
+        copies = [f"tg_packed(&at, c->buf[{slot}], {self.layout(a)})" for slot, a in zip(slots, self.packed)]
+        lines += [f"    c->buf[{slot}] = {copy};" for slot, copy in zip(slots, copies)]
+        return "\n".join([head, "{", *lines, "}"])
+
+    def copying(self) -> str:
+        """The statement that calls it; of many arguments, what works off their table."""
+        if not self.many_packed:
+            return "tg_pack_arguments(c);"
+        at = self.signature.workspace_buf(0)
+        return f"tg_pack_ports(c->buf, env, c->buf[{at}], tg_ports, {4 * len(self.packed)});"
 
     def bytes_held(self) -> Poly:
         """The size of all results."""
@@ -435,9 +442,13 @@ class _Writer:
         top = kernels.top(self.nodes, self.timed, table=True, elsewhere=moved)
         held = top.poly(self.bytes_held()) if self.timed else ""
         lines = ["    tg_context context = {.env = env, .st = st}, *const c = &context;"]
-        lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
+        self.has_table = bool(kernels.equal.steps)
+        if self.signature.buf_size < COPIED_AT_ONCE:
+            lines.append(f"    for (int i = 0; i < {self.signature.buf_size}; i++) c->buf[i] = buf[i];")
+        else:
+            lines.append(f"    __builtin_memcpy(c->buf, buf, {self.signature.buf_size} * sizeof *buf);")
         if self.packed:
-            lines.append(f"    if (env[{self.signature.workspace_env(0)}]) tg_pack_arguments(c);")
+            lines.append(f"    if (env[{self.signature.workspace_env(0)}]) {self.copying()}")
         lines += self.inside_rooms()
         lines += kernels.head(top, restrict=False)
         lines += [timers.BEGIN] if self.timed else []
@@ -456,11 +467,10 @@ class _Writer:
         if len(self.inner) < MANY:
             return [f"    c->buf[{to + j}] = {_line(f'buf[{at}] + {n}')};" for j, (at, n) in enumerate(self.inner)]
         rows = ",".join(f"{at},{n}" for at, n in self.inner)
-        return [
-            f"    static const int64_t inside[] = {{{rows}}};",
-            f"    for (int k = 0; k < {len(self.inner)}; k++) "
-            f"c->buf[{to} + k] = {_line('buf[inside[2 * k]] + inside[2 * k + 1]')};",
-        ]
+        each = f"for (int k = 0; k < {len(self.inner)}; k++) c->buf[{to} + k] ="
+        loop = f"{each} {_line('buf[inside[2 * k]] + inside[2 * k + 1]')};"
+        call = f"tg_lay_inside(c->buf + {to}, buf, inside, {len(self.inner)});"
+        return [f"    static const int64_t inside[] = {{{rows}}};", f"    {call if self.has_table else loop}"]
 
     def copies(self) -> list[str]:
         """Outputs that are equal are computed once."""

@@ -14,6 +14,7 @@ from termgraph._lazy import pattern
 from termgraph._records import NamedTuple
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.shared_lengths import FLOATS_TEXT, Function, numbers_apart
+from termgraph.lower.memory.plan import LINE
 from termgraph.terms.traverse import grouped
 
 ROWS = 8  # of the table in one line of text
@@ -70,7 +71,21 @@ tg_make_steps(void *context, const tg_step_of *steps, const int32_t *row, int co
     }
     return 0;
 }
-"""
+/* Whether a length is another one than a program was made for: of each its place in env, and what it was. */
+TG_APART __attribute__((noinline)) int tg_has_other_lengths(const int64_t *env, const int64_t *known, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (env[known[2 * k]] != known[2 * k + 1]) return 1;
+    return 0;
+}
+/* Arrays inside of others: of each whose it is and how far behind its beginning, from where the next line of the cache
+   is taken. */
+TG_APART __attribute__((noinline)) void tg_lay_inside(char **to, char *const *buf, const int64_t *inside, int count)
+{
+    for (int k = 0; k < count; k++)
+        to[k] = (char *)((int64_t)(buf[inside[2 * k]] + inside[2 * k + 1] + LINE - 1) & -LINE);
+}
+""".replace("LINE", str(LINE))
 
 
 class Entry(NamedTuple):
