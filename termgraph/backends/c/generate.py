@@ -18,7 +18,6 @@ from termgraph.backends.c.text import (
     library_calls,
     loop_flags,
     micro_kernels,
-    packed_factors,
     prelude,
     small_products,
     thin_products,
@@ -27,12 +26,11 @@ from termgraph.backends.c.text.dialect import SHORT, CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.ranges import VECTOR_CALL
-from termgraph.backends.c.text.step_loops import in_registers, moving_places
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.index import Poly, Sym, maximum, plus, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
-from termgraph.lower.loops.tree import Call, Node, Repeat
+from termgraph.lower.loops.tree import Call, Node, Repeat, moving_places
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE, elsewhere
 from termgraph.lower.memory.strides import Kinds
@@ -46,6 +44,8 @@ from termgraph.terms.leaves import Arg
 from termgraph.vm.partition import Refusal
 
 routine_helpers = lazy("termgraph.backends.c.text.routine_helpers")
+step_loops = lazy("termgraph.backends.c.text.step_loops")
+packed_factors = lazy("termgraph.backends.c.text.packed_factors")
 timers = lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
@@ -150,7 +150,7 @@ def printed(value: Planned, ports: Ports) -> CProgram:
 
 def _made_ahead(loop: Repeat, product: Call) -> bool:
     """Whether a loop makes a product of its own, a few steps at once."""
-    return not in_registers(loop) and packed_factors.worth_ahead(product)
+    return not step_loops.in_registers(loop) and packed_factors.worth_ahead(product)
 
 
 def _finished(nodes: list[Node], temps: Collection[Buf], fixed: Collection[Buf]) -> tuple[list[Node], dict[Buf, Buf]]:

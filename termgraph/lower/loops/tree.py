@@ -338,6 +338,19 @@ def show(nodes: list[Node], indent: str = "") -> str:
     return "\n".join(lines)
 
 
+def moving_places(nodes: Sequence[Node]) -> list[Buf]:
+    """The buffers inside loops, whose place differs from step to step."""
+    out: dict[Buf, None] = {}
+    for n in walk([n for n in nodes if not isinstance(n, Kernel)]):  # a loop over steps is in no kernel
+        if isinstance(n, Repeat):
+            out.update(dict.fromkeys(leaf for leaf, *_ in n.leaves))
+            out.update(dict.fromkeys(c.leaf for c in n.all_carries()))
+            out.update(dict.fromkeys(c.next for c, _ in n.kept))
+            out.update(dict.fromkeys(r.target for r in n.rows))
+            out.update(dict.fromkeys(a.leaf for a in n.ahead))
+    return list(out)
+
+
 def _show(nodes: list[Node], indent: str, lines: list[str]) -> None:
     for n in nodes:
         lines.append(indent + _headline(n))

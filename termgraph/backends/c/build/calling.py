@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from termgraph import progress
 from termgraph._collector import running_gc
 from termgraph._lazy import lazy
-from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.config import config
 
 subprocess = lazy("subprocess")
+compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
 
 
 def run_compiler(
@@ -37,7 +37,7 @@ def start_compiler(environment: Mapping[str, str], command: list[str], directory
             stderr=subprocess.STDOUT,
         )
     except OSError as error:  # it was there when it was looked for
-        raise CompileError(command, str(error), source, name, status=127) from None
+        raise compiler_errors.CompileError(command, str(error), source, name, status=127) from None
 
 
 def wait_for_compiler(process, command: list[str], source: str, name: str, keep: bool = True) -> None:
@@ -53,7 +53,7 @@ def wait_for_compiler(process, command: list[str], source: str, name: str, keep:
         return
     if "No space left on device" in output:
         raise OSError(errno.ENOSPC, f"no space left for the compiler's output{_where_it_writes()}")
-    raise CompileError(command, output, source, name, process.returncode, keep)
+    raise compiler_errors.CompileError(command, output, source, name, process.returncode, keep)
 
 
 def _where_it_writes() -> str:

@@ -12,12 +12,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from termgraph._lazy import lazy
 from termgraph.backends.c.apart import flags_for_all, split
 from termgraph.backends.c.build.cache import installation_cache
 from termgraph.backends.c.build.calling import start_compiler, wait_for_compiler
-from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.backends.c.build.compilers import LIBRARY, Compiler, Linked, library_parts
 
+compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
 OBJECT = "m.o"
 
 
@@ -87,7 +88,7 @@ def _run_all(
     for process, command, text in zip(running, commands, texts):
         try:
             wait_for_compiler(process, command, text, name)
-        except (CompileError, OSError) as error:
+        except (compiler_errors.CompileError, OSError) as error:
             failure = failure or error
         except BaseException:
             for other in running:

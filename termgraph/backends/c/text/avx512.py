@@ -195,8 +195,8 @@ WORDS = {"$HIGH": HIGH, "$LOW": LOW} | avx512_single.WORDS
 WORDS |= {f"$EXP{k}": number for k, number in enumerate(float32.EXP)}
 
 
-def functions() -> dict[str, str]:
-    """The types, tables and helpers by name."""
+def functions(inline: str) -> dict[str, str]:
+    """The types, tables and helpers by name; they say themselves how they are written in."""
     tables = {
         "two": TWO, "two_low": TWO_LOW, "exp": EXP, "log": LOG, "inverse": INVERSE, "inverse_high": INVERSE_HIGH,
         "inverse_low": INVERSE_LOW, "middle": MIDDLE, "middle_high": MIDDLE_HIGH, "middle_low": MIDDLE_LOW,

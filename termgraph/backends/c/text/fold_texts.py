@@ -354,7 +354,7 @@ def _rows_tree(kind: str, n: str, c: str) -> str:
     return _INLINE + _ROWS_TREE.format(K=kind, N=n, T=c, rows=rows, vectors=16 // rows, steps=text)
 
 
-def vector_functions() -> dict[str, str]:
+def functions(inline: str) -> dict[str, str]:
     """Vectors of the width that the processor adds at once, and what folds do with them."""
     out = {"tg_vector_bytes": _VECTOR_BYTES, "tg_moved": _MOVED, "tg_mixed": _MIXED}
     out |= {"tg_vector_half_f32": _WIDENED, "tg_vector_half_part_f32": _WIDENED_PART}

@@ -146,3 +146,8 @@ TEXTS = {
 #endif
 }""",
 }
+
+
+def functions(inline: str) -> dict[str, str]:
+    """The texts by name; they say themselves how they are written in."""
+    return TEXTS

@@ -10,11 +10,10 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
-from termgraph.backends.c.text import float32, made_before, past_caches, roundings
+from termgraph.backends.c.text import float32, made_before, roundings
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
-from termgraph.backends.c.text.packed_factors import write_kept
 from termgraph.backends.c.text.ranges import (
     PARTS,
     columns_together,
@@ -29,13 +28,11 @@ from termgraph.backends.c.text.ranges import (
 )
 from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, results_of_part, skipped_parts
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
-from termgraph.backends.c.text.step_loops import write_choice, write_repeat
-from termgraph.backends.c.text.tile_loops import write_tiles
 from termgraph.backends.c.text.values_outside import beside_kernels, makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.same_loops import Shapes
-from termgraph.lower.lengths.index import ZERO, Poly, Sym, values
+from termgraph.lower.lengths.index import ZERO, Poly, Sym, divide, values
 from termgraph.lower.loops.tree import (
     Call,
     Choice,
@@ -55,7 +52,11 @@ from termgraph.lower.push.kernel import ARG_FOLDS, Buf
 from termgraph.lower.schedule.cost import per_iteration
 from termgraph.progress import kernel_written
 
+# What few programs have.
 routines, timers = lazy("termgraph.backends.c.text.routines"), lazy("termgraph.backends.c.text.timers")
+step_loops, tile_loops = lazy("termgraph.backends.c.text.step_loops"), lazy("termgraph.backends.c.text.tile_loops")
+packed_factors = lazy("termgraph.backends.c.text.packed_factors")
+past_caches = lazy("termgraph.backends.c.text.past_caches")
 
 
 class Printed(NamedTuple):
@@ -266,7 +267,8 @@ class KernelWriter:
 
     def past_caches(self, n: Kernel, name: str, cost: Poly, p: Printer) -> bool:
         """Run a kernel whose results may be long; not as a step of a table, in which buffers have no numbers."""
-        found = [] if self.quick or self.in_table else past_caches.results(n, cost, self.aliased)
+        one_by_one = getattr(n.node, "simd", False) and not self.quick and not self.in_table
+        found = past_caches.results(n, cost, self.aliased) if one_by_one else []
         if found:
             p.add(past_caches.call(name, p.poly(n.node.var.extent), p.poly(cost), found, self.slots, p.poly))
         self.past |= bool(found)
@@ -285,7 +287,7 @@ class KernelWriter:
         parts, length, each = known_parts(extent, cost), p.poly(extent), p.poly(cost)
         if parts is not None:
             self.equal.whole |= {name: 1} if parts == 1 else {}
-            p.add(f"if (tg_each(c, {name}, {parts}, {extent.const // parts * cost.const})) return (int)st->code;")
+            p.add(f"if (tg_each(c, {name}, {parts}, {p.poly(divide(extent, parts)[0] * cost)})) return (int)st->code;")
         else:
             p.add(f"c->parts = tg_parts({length}, {each});")
             p.add(f"if (tg_each(c, {name}, c->parts, ({length}) / c->parts * ({each}))) return (int)st->code;")
@@ -310,16 +312,16 @@ class KernelWriter:
     def library(self, n: Call, p: Printer) -> None:
         """A library call; the text of each is in `libcalls`."""
         if n in self.kept:
-            write_kept(self.kept[n], n, p)
+            packed_factors.write_kept(self.kept[n], n, p)
         else:
             write_call(self, n, p)
 
     def compound(self, n: Compound, p: Printer, number: int = -1) -> None:
         """A loop over steps, a choice or a routine."""
         if isinstance(n, Choice):
-            write_choice(self, n, p)
+            step_loops.write_choice(self, n, p)
         elif isinstance(n, Repeat):
-            write_repeat(self, n, p, number)
+            step_loops.write_repeat(self, n, p, number)
         elif isinstance(n, Routine):
             self.routines = True
             routines.write_routine(self, n, p)
@@ -346,7 +348,7 @@ class KernelWriter:
         """The function of one outermost loop."""
         loop = n.node
         if isinstance(loop, Tiles):
-            write_tiles(self, loop, name, outside, n.final)
+            tile_loops.write_tiles(self, loop, name, outside, n.final)
             return
         p = self.printer([n], outside)
         p.named, p.aliased = {}, self.aliased

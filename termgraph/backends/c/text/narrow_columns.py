@@ -17,7 +17,7 @@ NARROW = 16  # columns: with two whole vectors of them partial results in memory
 
 def may_be_narrow(n: Columns) -> bool:
     """Whether a loop over an unknown number of columns adds up products of two elements, then uses the sums."""
-    if n.var.extent.const is not None or len(n.body) != 2:
+    if len(n.body) != 2:
         return False
     rows, after = n.body
     return rows.var is not None and after.var is None and not rows.outer and _adds_products(rows)

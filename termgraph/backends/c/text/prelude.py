@@ -13,15 +13,20 @@ from typing import Any
 
 from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import avx512, float32, halves, random_bits, remainders
-from termgraph.backends.c.text.fold_texts import vector_functions
-from termgraph.backends.c.text.sort_texts import PAIR
+from termgraph.backends.c.text import float32
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
 from termgraph.terms.ops.special import CALLED
 from termgraph.terms.traverse import parts_first
 
+avx512 = lazy("termgraph.backends.c.text.avx512")
+PAIR = """
+#ifndef TG_PAIR
+#define TG_PAIR
+typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */
+#endif
+"""
 TYPES = {
     "b": "_Bool",
     "i8": "int8_t",
@@ -333,21 +338,25 @@ _TYPES = {
     "tg_loop": "typedef void (*tg_loop)(char **args, const int64_t *lengths, const int64_t *steps, void *data);",
 }
 _FIXED = {
-    **halves.TEXTS,
     **_TYPES,
-    **vector_functions(),
     **wide_functions(),
     "tg_philox": _philox(),
-    "tg_philox_fill": random_bits.FILL.strip(),
     **_whole_as_double(),
     "tg_scale_bits_u64": _INLINE + _SCALE_BITS,
     **float32.functions(_INLINE),
-    **remainders.functions(_INLINE),
-    **avx512.functions(),
 }
 log1mexp: Any = lazy("termgraph.backends.c.text.log1mexp")
-# Few programs draw numbers or compute these functions: by the beginnings of names, where their texts are.
+# Few programs fold in vectors, draw numbers or compute these functions: by the beginnings of names, where texts are.
 LATER = {
+    ("tg_vector_", "tg_moved", "tg_mixed", "tg_mask_", "tg_any_", "tg_hits_", "tg_below_", "tg_fold_", "tg_unordered_",
+     "tg_whole_f", "tg_whole_known", "tg_among_", "tg_is_among_", "tg_place_", "tg_most_", "tg_arg"):
+        lazy("termgraph.backends.c.text.fold_texts"),
+    ("tg_to_odd", "tg_from_half", "tg_to_half", "tg_from_bfloat", "tg_round_", "tg_cut_bfloat"):
+        lazy("termgraph.backends.c.text.halves"),
+    ("tg_rest_vectors", "tg_remainder_by_", "tg_mod_", "tg_floordiv_", "tg_fmod_"):
+        lazy("termgraph.backends.c.text.remainders"),
+    ("tg_philox_fill",): lazy("termgraph.backends.c.text.random_bits"),
+    ("tg_eight", "tg_sixteen"): avx512,
     ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
         lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",

@@ -3,6 +3,8 @@
 gcc makes poor vectors of products of 32 by 32 bits, and a block waits for itself ten times. `made_before.py` calls it.
 """
 
+from __future__ import annotations
+
 PLACES = 256  # for which bits are made at once; a multiple of sixteen
 FILL = """
 /* The blocks of random bits at n places of one key and step: their first halves, their second ones, or both. There is
@@ -48,3 +50,8 @@ static __attribute__((noinline)) void tg_philox_fill(uint64_t key, uint64_t step
     else for (int64_t i = 0; i < n; i++) second[i] = tg_philox(key, step, index[i], 1);
 #endif
 }"""
+
+
+def functions(inline: str) -> dict[str, str]:
+    """The text by its name: a function that is never written into others."""
+    return {"tg_philox_fill": FILL.strip()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text import order_statistics, selection, sorting_networks
+from termgraph.backends.c.text.prelude import PAIR
 from termgraph.backends.c.text.vector_sort import HEAD
 
 MEMORY = """
@@ -14,12 +15,6 @@ void *malloc(size_t);
 void *calloc(size_t, size_t);
 void *aligned_alloc(size_t, size_t);
 void free(void *);
-"""
-PAIR = """
-#ifndef TG_PAIR
-#define TG_PAIR
-typedef struct { uint64_t a, b; } tg_pair; /* 16 bytes that are only moved */
-#endif
 """
 _LINES = """
 #if TG_VECTOR_SORT && $N >= 32 && $N <= 64

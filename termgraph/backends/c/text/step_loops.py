@@ -17,25 +17,12 @@ from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.packed_factors import kept_products, write_ahead
 from termgraph.backends.cstyle import Printer
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
-from termgraph.lower.loops.tree import Branch, Choice, Kernel, Let, Node, Repeat, Rows, Write, walk
+from termgraph.lower.loops.tree import Branch, Choice, Let, Node, Repeat, Rows, Write, walk
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.term import AnyTerm
 
 timers = lazy("termgraph.backends.c.text.timers")
-
-
-def moving_places(nodes: Sequence[Node]) -> list[Buf]:
-    """The buffers inside loops, whose place differs from step to step."""
-    out: dict[Buf, None] = {}
-    for n in walk([n for n in nodes if not isinstance(n, Kernel)]):  # a loop over steps is in no kernel
-        if isinstance(n, Repeat):
-            out.update(dict.fromkeys(leaf for leaf, *_ in n.leaves))
-            out.update(dict.fromkeys(c.leaf for c in n.all_carries()))
-            out.update(dict.fromkeys(c.next for c, _ in n.kept))
-            out.update(dict.fromkeys(r.target for r in n.rows))
-            out.update(dict.fromkeys(a.leaf for a in n.ahead))
-    return list(out)
 
 
 def write_repeat(writer: Any, n: Repeat, p: Printer, number: int = -1) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from termgraph._lazy import pattern
-from termgraph.backends.c.text import library_calls, short_rows
+from termgraph._lazy import lazy, pattern
+from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.c.text.ranges import VECTOR_CALL
@@ -29,6 +29,7 @@ from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, switch
 from termgraph.terms.term import AnyTerm
 
+short_rows = lazy("termgraph.backends.c.text.short_rows")
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
 FEW = 8  # elements that need no vectors: setting eight registers to zero and adding them up takes longer
@@ -81,7 +82,7 @@ class CPrinter(VectorLoops):
 
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
         """Short rows of an unknown number of elements are folded side by side, as many as a vector has lanes."""
-        fold = None if self.brief else short_rows.one_fold(n)
+        fold = short_rows.one_fold(n) if n.body and isinstance(n.body[0], Reduce) and not self.brief else None
         dtype = _vector_dtype(fold) if fold is not None else None
         if fold is not None and dtype in ("float64", "float32"):
             begin = short_rows.folded_together(self, n, fold, dtype, begin, end or self.poly(n.var.extent), first)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from termgraph.backends.c.text import narrow_columns
+from termgraph._lazy import lazy
 from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.ranges import VECTOR_CALL
@@ -20,6 +20,7 @@ from termgraph.lower.loops.tree import Accumulate, Columns, Let, Loop, Node, Red
 from termgraph.lower.push.kernel import INDEX, ITEST, IVAL, LOAD
 from termgraph.terms.term import AnyTerm
 
+narrow_columns = lazy("termgraph.backends.c.text.narrow_columns")
 WIDEST = 64  # bytes that a vector may have: on which processor the text runs is not known
 SIZES = {"float32": 4, "float64": 8}
 INFIX = {"add", "sub", "mul", "true_div", "neg", "reciprocal"}  # the text for numbers is also that for vectors
@@ -87,8 +88,9 @@ class VectorLoops(Printer):
         """The rows of as many columns as a vector holds: partial results stay in registers."""
         found = self.column_vectors(n) if self.goes_over_all(begin, end) else None
         if found is None:
-            may_be_narrow = begin == "0" and end is None and narrow_columns.may_be_narrow(n)
-            if may_be_narrow and self.is_repeatable(x for s in n.body for x in (*s.outer, *s.body)):
+            unknown = begin == "0" and end is None and n.var.extent.const is None
+            body = (x for s in n.body for x in (*s.outer, *s.body))
+            if unknown and narrow_columns.may_be_narrow(n) and self.is_repeatable(body):
                 narrow_columns.write(self, n, partial(super().on_columns, n))
             else:
                 super().on_columns(n, begin, end, together)
