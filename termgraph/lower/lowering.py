@@ -19,7 +19,6 @@ from termgraph.lower.loops.like_before import alike, note_alike
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, count, show
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
-from termgraph.lower.memory.set_aside import LOWER, early_orders
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.memory.updates import Early, update_modes
 from termgraph.lower.push import at_rules  # noqa: F401  they declare their rules
@@ -36,6 +35,7 @@ from termgraph.terms.traverse import children_first
 
 parts: Any = lazy("termgraph.lower.schedule.parts")
 of_sizes: Any = lazy("termgraph.lower.memory.limit")
+set_aside: Any = lazy("termgraph.lower.memory.set_aside")
 
 MANY_TEMPS = 8  # from which on it is worth while to look for fewer bytes
 
@@ -422,10 +422,10 @@ def _with_updates(
     if target.early_updates and len(temps) >= MANY_TEMPS and pairs:
         try:
             least = _held(value, *plain)
-            for order, more in early_orders(nodes, pairs):
+            for order, more in set_aside.early_orders(nodes, pairs):
                 tried = order, [*temps, *more]
                 bytes_ = _held(value, *tried)
-                if bytes_ < least - least // (LOWER if more else of_sizes.LOWER) or (early and chosen is plain):
+                if bytes_ < least - least // (set_aside if more else of_sizes).LOWER or (early and chosen is plain):
                     least, chosen = bytes_, tried
         except of_sizes.UnknownLength:
             chosen = plain

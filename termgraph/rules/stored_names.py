@@ -95,8 +95,10 @@ def _place_of(function: FunctionType) -> tuple[str, str | None]:
 
 
 def _function(module: str, attribute: str, part: str | None) -> Callable[..., Any]:
-    if module.startswith(_rulelib.PACKAGE):
-        _rulelib.package()
-    held = getattr(import_module(module), attribute)
+    held = getattr(sys.modules.get(module), attribute, None)
+    if held is None:  # not imported yet, or not to the end
+        if module.startswith(_rulelib.PACKAGE):
+            _rulelib.package()
+        held = getattr(import_module(module), attribute)
     function: Callable[..., Any] = held if part is None else held.test if part == "test" else held.modes[part]
     return function

@@ -17,10 +17,7 @@ from termgraph.backends.c.signature import CellInput, Input, Output, Signature, 
 from termgraph.backends.c.text import (
     library_calls,
     loop_flags,
-    micro_kernels,
     prelude,
-    small_products,
-    thin_products,
 )
 from termgraph.backends.c.text.dialect import SHORT, CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
@@ -45,7 +42,10 @@ from termgraph.vm.partition import Refusal
 
 routine_helpers = lazy("termgraph.backends.c.text.routine_helpers")
 step_loops = lazy("termgraph.backends.c.text.step_loops")
-packed_factors = lazy("termgraph.backends.c.text.packed_factors")
+micro_kernels, packed_factors, small_products, thin_products = [
+    lazy(f"termgraph.backends.c.text.{name}")
+    for name in ("micro_kernels", "packed_factors", "small_products", "thin_products")
+]
 timers = lazy("termgraph.backends.c.text.timers")
 LENGTH_DIFFERS, LENGTH_TOO_SMALL = 1, 2
 MANY = 6  # lines that are alike from which there is a table and a loop
@@ -272,9 +272,10 @@ class _Writer:
         orders = "TG_EXPORT int64_t tg_orders[2 * TG_ORDERS];" if self.asked else ""
         parts = [kernels.context_text(size), packing, clock, orders, *kernels.functions, plan, self.pack_text(), run]
         body = "\n\n".join(part for part in parts if part)
-        kept_rows = micro_kernels.helpers({(n.options["dtype"], n.sizes[0].const) for n in kernels.kept})
-        thin = thin_products.helpers(body)
-        thin += small_products.helpers(body)
+        kept = {(n.options["dtype"], n.sizes[0].const) for n in kernels.kept}
+        kept_rows = micro_kernels.helpers(kept) if kept else ""
+        thin = thin_products.helpers(body) if "tg_thin_" in body else ""
+        thin += small_products.helpers(body) if "tg_gemm_small_" in body else ""
         added = any(isinstance(place, str) for _, place in self.values.values())  # by the plan, without a routine
         around = routine_helpers.helpers(body) if kernels.routines or added else ""
         calls = library_calls.helpers(thin + kept_rows + body) + thin + kept_rows + around

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
 from termgraph.lower.loops.tree import Kernel, Loop, Node, Write, walk
 from termgraph.lower.memory.plan import Life
-from termgraph.lower.memory.steps import steps_of
 from termgraph.lower.push.kernel import Buf
 
+memory_steps = lazy("termgraph.lower.memory.steps")
 Lives = Mapping[Buf, Sequence[Life]]
 
 
@@ -31,7 +32,7 @@ def may_be(node: Node, read: Sequence[Buf], written: Sequence[Buf], sizes: Mappi
     if not isinstance(node, Kernel) or not isinstance(node.node, Loop):
         return []
     found: list[Over] = []
-    steps = steps_of(node)
+    steps = memory_steps.steps_of(node)
     for new in written:
         if not steps.whole_vectors(new.dtype):
             continue

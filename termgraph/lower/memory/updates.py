@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from termgraph._lazy import lazy
 from termgraph._records import record, replace
 from termgraph.lower.lengths.index import values
 from termgraph.lower.loops.tree import (
@@ -25,12 +26,12 @@ from termgraph.lower.loops.tree import (
     walk,
 )
 from termgraph.lower.memory.plan import INSIDE, Uses, writes
-from termgraph.lower.memory.steps import in_step, steps_of
 from termgraph.lower.push.kernel import INDEX, LOAD, Buf
 from termgraph.lower.push.kernel import kids as operands_of
 from termgraph.lower.schedule.cost import work
 from termgraph.lower.storage.routine_table import SURE
 
+memory_steps = lazy("termgraph.lower.memory.steps")
 # Work after the first early update, which cannot be interrupted: at most ten seconds, mostly less than one.
 LONGEST = 3 * 10**10
 MANY = 100  # statements that run for long at the end, if there are no more than that, take no longer together
@@ -120,7 +121,7 @@ def _is_short(node: Node) -> bool:
     cost = work([node]).const
     if cost is None or cost > LONGEST // MANY:
         return False
-    return all(map(steps_of(node).whole_vectors, {b.dtype for b in writes(node) if b.kind not in INSIDE}))
+    return all(map(memory_steps.steps_of(node).whole_vectors, {b.dtype for b in writes(node) if b.kind not in INSIDE}))
 
 
 def _is_plain(node: Node) -> bool:
@@ -138,7 +139,7 @@ def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
     readers = uses.readers.get(u.old, ())
     if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
         return False
-    return u.node not in readers or in_step(u.node, u.old, u.new)
+    return u.node not in readers or memory_steps.in_step(u.node, u.old, u.new)
 
 
 def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
@@ -170,7 +171,9 @@ def early_updates(nodes: Sequence[Node], pairs: Sequence[tuple[Buf, Buf]]) -> Ea
     """
     uses = Uses(nodes if pairs else ())
     found = _Candidates(uses, alone=False).of(pairs)
-    found = [u for u in found if u.node not in uses.readers.get(u.old, ()) or in_step(u.node, u.old, u.new)]
+    found = [
+        u for u in found if u.node not in uses.readers.get(u.old, ()) or memory_steps.in_step(u.node, u.old, u.new)
+    ]
     finals = {u.node for u in found}
     found = [u for u in found if not any(n in finals and n is not u.node for n in uses.readers.get(u.old, ()))]
     if {u.node for u in found} != finals or not found:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from termgraph._lazy import lazy
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, nest, nonneg, poly, repeats, shifted
-from termgraph.lower.lengths.meeting import moves_with, never_meet
 from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.loops.tree import Call
@@ -25,6 +25,7 @@ from termgraph.terms.ops.elementwise import logical_not
 from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.term import AnyTerm
 
+meeting = lazy("termgraph.lower.lengths.meeting")
 Place = Callable[[Index], Index]  # where an element goes in the buffer
 Operand = tuple[Buf, Poly, tuple[Poly, ...]]  # where it begins, and its strides
 
@@ -229,7 +230,8 @@ def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: boo
     place = s.push.drive(source_index(s.push, t, how, index))
     offset = buf.offset(place)
     of_data = bool(values(offset) or repeats(offset, vars))
-    meets = of_data or not never_meet([p for p, part in zip(place, how.parts) if part.cut is None], _shared(how, index))
+    single = [p for p, part in zip(place, how.parts) if part.cut is None]
+    meets = of_data or not meeting.never_meet(single, _shared(how, index))
     ordered = frozenset(vars) if of_data or (meets and not add) else frozenset()
     if ordered and s.whole_vectors:
         _store_functions(s, y)
@@ -258,7 +260,7 @@ def _store_functions(s: Storage, y: AnyTerm) -> None:
 
 def _moves_with(p: Poly, v: Var, vars: Sequence[Var]) -> bool:
     """Whether an index is the count of one loop, or that and what no loop changes: another place in each iteration."""
-    if moves_with(p, v, vars):
+    if meeting.moves_with(p, v, vars):
         return True
     atom = next(iter(p.atoms()), None) if len(p.terms) == 1 else None  # a number has none
     t = getattr(atom, "term", None)  # the index may be an array's value that is the count itself, as in x[arange(n), y]

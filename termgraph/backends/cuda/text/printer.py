@@ -199,7 +199,7 @@ class CudaPrinter(Printer):
         else:
             self.add(f"{acc} = tg_fold({acc}, {self.d.fold_op(kind, f.type.dtype)}, {self.width}, tg_room);")
 
-    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None) -> None:
+    def on_columns(self, n: Columns, begin: str = "0", end: str | None = None, together: int = 1) -> None:
         with self.iteration(n.var):
             self.sweeps(n)
 
