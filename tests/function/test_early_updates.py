@@ -11,7 +11,6 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c import generate
 from termgraph.backends.c.build.compilers import find_compiler
-from termgraph.lower import lowering
 from termgraph.lower.loops.tree import Quiet
 from termgraph.lower.lowering import replaceable
 from termgraph.lower.memory import limit as limits
@@ -106,7 +105,7 @@ EARLY = [dense, bounded, attended, looked_up, normalized, scaled]
 def step(build, rule, early, monkeypatch, limit=None):
     for name in ("TARGET", "QUICK_TARGET"):
         monkeypatch.setattr(generate, name, replace(getattr(generate, name), early_updates=early))
-    monkeypatch.setattr(lowering, "LOWER", 64)
+    monkeypatch.setattr(set_aside, "LOWER", 64)
     monkeypatch.setattr(set_aside, "SHARE", 0)  # the copies of small nets are much of their work
     rng, x = np.random.default_rng(3), T.tensor("x", dtype="float32", shape=(BATCH, WIDTH))
     h, weights = build(x, rng)
@@ -170,8 +169,8 @@ def test_any_values_set_aside_are_the_same_bits(seed, monkeypatch):
         apart = set_aside.set_aside(nodes, pairs, {new for _, new in pairs if rng.random() < 0.5})
         yield early_updates(apart.nodes, pairs), apart.temps
 
-    monkeypatch.setattr(lowering, "early_orders", drawn)
-    monkeypatch.setattr(lowering, "LOWER", -1)  # taken although it needs no less
+    monkeypatch.setattr(set_aside, "early_orders", drawn)
+    monkeypatch.setattr(set_aside, "LOWER", -1)  # taken although it needs no less
     f, _, weights = step(build, plain, True, monkeypatch)
     assert f.is_early and any(b.name.endswith("_new") for b in f.stage("memory").scheduled.temps)
     for _ in range(3):

@@ -18,7 +18,7 @@ from emucuda.build import NoEmulation
 from emucuda.driver import emulation
 from races import mode
 from termgraph.backends.c.build.library import build_plain
-from termgraph.lower.storage import cut_rules
+from termgraph.lower.lengths import meeting
 
 # Bodies of `for (i = begin; i < end; i++)`, with 64 whole numbers `t` that all parts share.
 JOBS = {
@@ -69,13 +69,13 @@ def additions(linker):
     return mode.told()
 
 
-def programs(linker, never_meet=cut_rules.never_meet):
+def programs(linker, never_meet=meeting.never_meet):
     """They are as they should be, and taken for independent."""
     with tg.config.change_flags(**{"cache.programs": False}):
         yield f"additions, {linker}", additions(linker)
-        cut_rules.never_meet = lambda *asked: True
+        meeting.never_meet = lambda *asked: True
         yield f"additions at once, {linker}", additions(linker)
-        cut_rules.never_meet = never_meet
+        meeting.never_meet = never_meet
 
 
 if __name__ == "__main__":
