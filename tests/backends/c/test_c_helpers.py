@@ -170,3 +170,10 @@ def test_programs_of_many_loops_ask_the_compiler_for_less(rows, rng):
     assert (set(LESS) <= flags) == (rows >= MUCH)
     for got, expected in zip(f(value), tg.function([x], outputs, mode="FAST_COMPILE")(value)):
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_helpers_whose_texts_are_read_later_are_found():
+    """Each begins as the table of modules says, and no other module has its name."""
+    for module in prelude.LATER.values():
+        for name, text in prelude.texts_of(module).items():
+            assert prelude.fixed(name) == text
