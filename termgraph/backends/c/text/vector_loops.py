@@ -51,7 +51,7 @@ class VectorLoops(Printer):
         kind, dtype, extent = f.op.params["kind"], f.type.dtype, n.var.extent.const
         few = extent is not None and extent <= n.lanes
         much = extent is not None and extent >= MUCH and len(n.folds) > 1
-        if half.isdigit() or not (few or much) or kind not in FOLDED or dtype not in SIZES:
+        if not (few or much) or kind not in FOLDED or dtype not in SIZES:
             super().add_up(n, f, acc, half)
             return
         ctype, lanes = self.d.ctype(dtype), f"{acc}_lane"
