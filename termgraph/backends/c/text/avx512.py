@@ -150,14 +150,9 @@ _LOG = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_log(tg_eight x)
 }"""
 # e^(y * (high + low)), the logarithm in two parts. Bases that are no positive normal number, and exponents that are not
 # finite, are left to libm, one by one.
-_POW = """double tg_eight_pow_one(double x, double y) __asm__("pow"); /* of which gcc is not to make vectors */
-__attribute__((noinline, cold))
-static tg_eight tg_eight_pow_rest(tg_eight x, tg_eight y, tg_eight out, int which)
-{
-    for (int l = 0; l < 8; l++)
-        if (which >> l & 1) out[l] = tg_eight_pow_one(x[l], y[l]);
-    return out;
-}
+_POW = (
+    avx512_single.pow_one_by_one("double", "pow", "tg_eight", "tg_eight", 8)
+    + """
 TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
 {
     const double *c = tg_eight_cube;
@@ -187,6 +182,7 @@ TG_EIGHT_VARIANT tg_eight _ZGVeN8vv_pow(tg_eight x, tg_eight y)
     const int rare = TG_EIGHT_KINDS(x, 0xff) | TG_EIGHT_KINDS(y, 0x99);
     return __builtin_expect(rare, 0) ? tg_eight_pow_rest(x, y, out, rare) : out;
 }"""
+)
 HIGH, LOW = "0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"  # ln2; the first is a multiple of 2^-42
 _BUILTIN = pattern(r"__builtin_ia32_\w+")  # gcc knows them where the processor does, and may name them anew
 NEEDED = {"avx512f", "avx512dq"}

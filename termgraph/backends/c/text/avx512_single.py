@@ -129,20 +129,30 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16v_erfcf(tg_sixteen_floats x)
     const tg_sixteen_floats y = __builtin_ia32_scalefps512_mask(e, n, e, (unsigned short)-1, 4);
     return __builtin_ia32_blendmps_512_mask(y, 2 - y, __builtin_ia32_cvtd2mask512((tg_sixteen_bits)x));
 }"""
+
+
+def pow_one_by_one(number: str, function: str, name: str, vector: str, lanes: int) -> str:
+    """The texts that leave some powers of a vector to libm."""
+    one = f'{number} {name}_pow_one({number} x, {number} y) __asm__("{function}");'
+    return f"""{one} /* of which gcc is not to make vectors */
+__attribute__((noinline, cold))
+static {vector} {name}_pow_rest({vector} x, {vector} y, {vector} out, int which)
+{{
+    for (int l = 0; l < {lanes}; l++)
+        if (which >> l & 1) out[l] = {name}_pow_one(x[l], y[l]);
+    return out;
+}}"""
+
+
 # The logarithm in two parts, of which the second is small, though not always less than what the first one's rounding
 # leaves: y times both says to which 32nd an exponent is rounded. Beyond 2^33 y says no more, and its product with a
 # logarithm would be infinite. Far out the rest is anything: held to 1, it does no harm, as 2^n is 0 or infinite. Bases
 # that are zero, negative or no number, exponents that are not finite, and results below the normal ones, which were
 # rounded before, are left to libm, one by one.
-_POW = """/* tg_sixteen */
-float tg_sixteen_pow_one(float x, float y) __asm__("powf"); /* of which gcc is not to make vectors */
-__attribute__((noinline, cold))
-static tg_sixteen_floats tg_sixteen_pow_rest(tg_sixteen_floats x, tg_sixteen_floats y, tg_sixteen_floats out, int which)
-{
-    for (int l = 0; l < 16; l++)
-        if (which >> l & 1) out[l] = tg_sixteen_pow_one(x[l], y[l]);
-    return out;
-}
+_POW = (
+    "/* tg_sixteen */\n"
+    + pow_one_by_one("float", "powf", "tg_sixteen", "tg_sixteen_floats", 16)
+    + """
 TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixteen_floats given)
 {
     const tg_sixteen_floats y = TG_SIXTEEN_CLOSER(given, TG_SIXTEEN_ALL(0x1p33f));
@@ -175,6 +185,7 @@ TG_EIGHT_VARIANT tg_sixteen_floats _ZGVeN16vv_powf(tg_sixteen_floats x, tg_sixte
     const int rare = (kinds | __builtin_ia32_fpclassps512_mask(out, 0x20, -1)) & 0xffff;
     return __builtin_expect(rare, 0) ? tg_sixteen_pow_rest(x, given, out, rare) : out;
 }"""
+)
 VARIANTS = {"erfcf": _ERFC, "powf": _POW}
 WORDS = {f"$CUBE{k}": f"{c}f" for k, c in enumerate(POWER_CUBE.replace(",", " ").split())}
 WORDS |= {f"$TWO{k}": f"{c}f" for k, c in enumerate(POWER_EXP2.replace(",", " ").split())}

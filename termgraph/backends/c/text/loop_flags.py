@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from termgraph._lazy import pattern
 from termgraph.lower.lengths.polynomials import Var
 from termgraph.lower.loops.tree import Columns, Kernel, Loop, Node, Reduce, Routine, Sweep, Tiles, walk
 
@@ -27,7 +26,7 @@ MIXED = ("-fschedule-insns", "-fsched-pressure")
 UNTHREADED = ("-fno-thread-jumps",)
 TWICE_CHOSEN = ("tg_exp_below_zero", "tg_exp_c", "tg_taken", "tg_xlog")
 BOUNDS = ("tg_at_least_f", "tg_at_most_f")
-CONDITION, CHOICE = re.compile(r"const _Bool (v\d+) ="), re.compile(r"\b(v\d+) \?")
+CONDITION, CHOICE = pattern(r"const _Bool (v\d+) ="), pattern(r"\b(v\d+) \?")
 
 # Calls of functions that are not the library's are moved into the one arm of a choice that needs them, and no vectors
 # are made of a loop with that branch.
