@@ -70,6 +70,6 @@ def as_result(v: Any) -> Any:
     """What a function in C shall return for a variable: if its elements do not matter, they are not written."""
     if not _unset or v not in _unset or v.term.op.family is not shaping.alloc:
         return v
-    made = shaping.unwritten(*v.owner.inputs[1:], dtype=v.type.dtype)
+    made = shaping.empty(*v.owner.inputs[1:], dtype=v.type.dtype)
     made.name, made.site = v.name, v.site
     return made

@@ -1,6 +1,7 @@
 """Functions that create arrays agree with NumPy: filled, ranges, spaces, matrices, grids."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -157,3 +158,14 @@ def test_an_empty_result_is_not_written():
     zeros, f = (tg.function([x], make(x), mode=tg.Mode(linker="c")) for make in (T.zeros_like, T.empty_like))
     assert "kernel0" in zeros.source("c") and "kernel0" not in f.source("c")
     assert pickle.loads(pickle.dumps(f))(np.ones((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("linker", ["auto", "py"])
+def test_an_empty_array_of_negative_length_is_told_by_the_users_line(linker):
+    n = T.lscalar("n")
+    f = tg.function([n], T.empty((2, n)), mode=tg.Mode(linker=linker))
+    with pytest.raises(ShapeError) as told:
+        f(-1)
+    text = str(told.value)
+    assert "test_creation.py" in text and "T.empty((2, n))" in text and "unwritten" not in text
+    assert re.search("negative.*-1", text)

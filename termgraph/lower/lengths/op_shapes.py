@@ -219,7 +219,7 @@ SHAPES.update(
         "dimshuffle": _dimshuffle,
         "reshape": _reshape,
         "alloc": _alloc,
-        "unwritten": lambda s, t: tuple([s.as_length(n, t) for n in t.args]),
+        "empty": lambda s, t: tuple([s.as_length(n, t) for n in t.args]),
         "shape_i": lambda s, t: (),
         "make_vector": lambda s, t: (poly(len(t.args)),),
         "join": _join,

@@ -84,8 +84,8 @@ def _stored_as(s: Storage, t: AnyTerm, buf: Buf) -> None:
         x.kept = True
 
 
-@cut_rule("unwritten")
-def _unwritten(s: Storage, t: AnyTerm, buf: Buf) -> None:
+@cut_rule("empty")
+def _empty(s: Storage, t: AnyTerm, buf: Buf) -> None:
     """It has a place, and no statement."""
 
 

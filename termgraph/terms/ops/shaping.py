@@ -127,8 +127,7 @@ def _alloc(value: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
 def _check_alloc(types: Sequence[Type], values: Sequence[Any]) -> None:
     """A length of the value that was not known to be 1 must not stretch (the rule of broadcasting)."""
     static, shape = types[0].shape, _run_time_lengths(values[1:])  # type: ignore[attr-defined]
-    if min(shape, default=0) < 0:
-        raise ShapeError(f"alloc: lengths must not be negative, got {shape}")
+    _none_negative("alloc", shape)
     check_broadcast("alloc", [static, shape], [values[0].shape, shape])
 
 
@@ -145,14 +144,24 @@ alloc = define(
 )
 
 
-def _infer_unwritten(*lengths: Const | AnyTerm, dtype: str) -> TensorType:
-    return TensorType.of(dtype, static_lengths("unwritten", lengths))
+def _infer_empty(*lengths: Const | AnyTerm, dtype: str) -> TensorType:
+    return TensorType.of(dtype, static_lengths("empty", lengths))
 
 
-unwritten = define(
-    "unwritten",
-    infer=_infer_unwritten,
+def _check_empty(types: Sequence[Type], values: Sequence[Any]) -> None:
+    _none_negative("empty", _run_time_lengths(values))
+
+
+def _none_negative(op: str, shape: tuple[int, ...]) -> None:
+    if min(shape, default=0) < 0:
+        raise ShapeError(f"{op}: lengths must not be negative, got {shape}")
+
+
+empty = define(
+    "empty",
+    infer=_infer_empty,
     meaning=lambda *lengths, dtype: np.zeros(_run_time_lengths(lengths), dtype),
+    runtime_check=_check_empty,
     kind="source",
     length_from=lambda t, axis: (t.args[axis], IS_GIVEN),
     by_value=True,
