@@ -76,6 +76,7 @@ def _running(s: Storage, t: AnyTerm, buf: Buf) -> None:
     if index[axis] is not ZERO:
         before = s.scalars.load(buf, buf.offset((*index[:axis], index[axis] - 1, *index[axis + 1 :])))
         first = s.scalars.test("eq", index[axis], ZERO)
-        value = s.scalars.pick(first, value, s.scalars.elementwise(RUNNING[t.op.family.name], (before, value)))
+        # The new element first: an extreme then keeps the first of two zeros, as the routine for rows does.
+        value = s.scalars.pick(first, value, s.scalars.elementwise(RUNNING[t.op.family.name], (value, before)))
     own = index[axis].fv
     s.add(Store(buf, offset, value, vars, ordered=own))

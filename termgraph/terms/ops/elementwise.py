@@ -140,7 +140,7 @@ abs_ = elementwise(
     exact=True, range_from="itself",
 )  # fmt: skip
 sign = elementwise(
-    "sign", 1, np.sign, c=Spelling(iuf="tg_sign"), cuda=Spelling(c="tg_csign({0})"), cost=1, exact=True,
+    "sign", 1, np.sign, c=Spelling(iufc="tg_sign"), cuda=Spelling(c="tg_csign({0})"), cost=1, exact=True,
     range_from="itself",
 )  # fmt: skip
 sqr = elementwise(
@@ -158,16 +158,23 @@ fma = elementwise(
     Spelling(b="(({0} & {1}) | {2})", iuf="{narrow}({narrow}({0} * {1}) + {2})", c="(tg_mul_{n}({0}, {1}) + {2})"),
     cuda=Spelling(c="({0} * {1} + {2})"), cost=2,
 )  # fmt: skip
+# Of two zeros NumPy takes the first one in float16, the second one in wider floats.
 maximum = elementwise(
-    "maximum", None, np.maximum, c=Spelling(biuf="tg_maximum"), cost=1, exact=True, commutative=True, associative=True,
-    range_from="largest",
+    "maximum", None, np.maximum, c=Spelling(biuf="tg_maximum", float16="tg_first_maximum"), cost=1, exact=True,
+    commutative=True, associative=True, range_from="largest",
 )  # fmt: skip
 minimum = elementwise(
-    "minimum", None, np.minimum, c=Spelling(biuf="tg_minimum"), cost=1, exact=True, commutative=True, associative=True,
-    range_from="smallest",
+    "minimum", None, np.minimum, c=Spelling(biuf="tg_minimum", float16="tg_first_minimum"), cost=1, exact=True,
+    commutative=True, associative=True, range_from="smallest",
 )  # fmt: skip
-fmax = elementwise("fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum"), cost=1, exact=True, commutative=True)
-fmin = elementwise("fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum"), cost=1, exact=True, commutative=True)
+fmax = elementwise(
+    "fmax", 2, np.fmax, c=Spelling(f="tg_fmax", biu="tg_maximum", float16="tg_first_fmax"), cost=1, exact=True,
+    commutative=True,
+)  # fmt: skip
+fmin = elementwise(
+    "fmin", 2, np.fmin, c=Spelling(f="tg_fmin", biu="tg_minimum", float16="tg_first_fmin"), cost=1, exact=True,
+    commutative=True,
+)  # fmt: skip
 copysign = elementwise("copysign", 2, np.copysign, c="copysign", cost=1, exact=True)
 nextafter = elementwise("nextafter", 2, np.nextafter, c=Spelling(f="tg_nextafter", float16=None, bfloat16=None))
 hypot = elementwise("hypot", 2, np.hypot, c="tg_hypot", cost=12, commutative=True)
@@ -184,8 +191,9 @@ trunc = elementwise(
     "trunc", 1, meanings.exact_if_integer(np.trunc), rounding_rule, Spelling(biu="{0}", f="trunc"), cost=1, exact=True
 )
 round_ = elementwise(
-    "round", 1, meanings.round, nearest_rule, Spelling(biu="{0}", f="rint"), cuda=Spelling(c="tg_cround({0})"), cost=1,
-    exact=True,
+    "round", 1, meanings.round, nearest_rule,
+    Spelling(biu="{0}", f="rint", c="__builtin_complex(rint{f}(__real__ {0}), rint{f}(__imag__ {0}))"),
+    cuda=Spelling(c="tg_cround({0})"), cost=1, exact=True,
 )  # fmt: skip
 
 # exponentials and logarithms
@@ -194,12 +202,18 @@ exp_below_zero = elementwise(
     "exp_below_zero", 1, np.exp, c="tg_exp_below_zero", cuda=Spelling(f="exp"), vector=True,
     doc="exp of what is not above zero, for sums with a term of 1: what is below 3.4e-308 is 0 in C.",
 )  # fmt: skip
-exp2 = elementwise("exp2", 1, np.exp2, c="exp2", cuda=Spelling(c="tg_cexp2({0})"), vector=True)
-expm1 = elementwise("expm1", 1, np.expm1, c="expm1", cuda=Spelling(c="tg_cexpm1({0})"), vector=True)
+exp2 = elementwise("exp2", 1, np.exp2, c=Spelling(f="exp2", c="tg_exp2"), cuda=Spelling(c="tg_cexp2({0})"), vector=True)
+expm1 = elementwise(
+    "expm1", 1, np.expm1, c=Spelling(f="expm1", c="tg_expm1"), cuda=Spelling(c="tg_cexpm1({0})"), vector=True
+)
 log = elementwise("log", 1, np.log, c=Spelling(f="log", c="clog"), cuda=Spelling(c="tg_clog({0})"), vector=True)
-log2 = elementwise("log2", 1, np.log2, c="log2", cuda=Spelling(c="tg_clog2({0})"), vector=True)
-log10 = elementwise("log10", 1, np.log10, c="log10", cuda=Spelling(c="tg_clog10({0})"), vector=True)
-log1p = elementwise("log1p", 1, np.log1p, c="log1p", cuda=Spelling(c="tg_clog1p({0})"), vector=True)
+log2 = elementwise("log2", 1, np.log2, c=Spelling(f="log2", c="tg_log2"), cuda=Spelling(c="tg_clog2({0})"), vector=True)
+log10 = elementwise(
+    "log10", 1, np.log10, c=Spelling(f="log10", c="tg_log10"), cuda=Spelling(c="tg_clog10({0})"), vector=True
+)
+log1p = elementwise(
+    "log1p", 1, np.log1p, c=Spelling(f="log1p", c="tg_log1p"), cuda=Spelling(c="tg_clog1p({0})"), vector=True
+)
 logaddexp = elementwise("logaddexp", 2, np.logaddexp, c="tg_logaddexp", vector=True, commutative=True)
 logaddexp2 = elementwise("logaddexp2", 2, np.logaddexp2, c="tg_logaddexp2", vector=True, commutative=True)
 # Vectors of logarithms take ten times as long beside a 0, so none is asked for where x is 0.
@@ -356,7 +370,9 @@ switch = elementwise(
     range_from="any",
 )  # fmt: skip
 clip = elementwise(
-    "clip", 3, meanings.clip, same_rule, Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})"),
+    "clip", 3, meanings.clip, same_rule,
+    Spelling(biuf="tg_minimum_{n}(tg_maximum_{n}({0}, {1}), {2})",
+             float16="tg_first_minimum_{n}(tg_first_maximum_{n}({0}, {1}), {2})"),
     cost=2, exact=True, range_from="any",
 )  # fmt: skip
 cast = elementwise(

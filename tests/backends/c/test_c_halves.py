@@ -100,3 +100,16 @@ def test_a_number_alone_and_rows(rng):
             assert f(np.float32(value)) == np.float16(np.float32(value))
     values = rng.integers(-50, 50, (37, 5)).astype("float32")
     same(g(values), values.sum(axis=1).astype("float16"))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "cummax", "cummin"])
+def test_of_zeros_of_both_signs_an_extreme_is_the_first(name, rng):
+    """As in NumPy, whose order that is for arrays in C's order."""
+    x = T.matrix("x", dtype="float16")
+    ufunc = np.maximum if name.endswith("max") else np.minimum
+    for axis in (0, 1):
+        numpys = ufunc.reduce if name in ("max", "min") else ufunc.accumulate
+        f = tg.function([x], getattr(T, name)(x, axis=axis), mode=tg.Mode(linker="c", strict=True))
+        for shape in ((3, 40), (40, 3), (70, 130)):
+            given = np.copysign(np.zeros(shape), rng.normal(size=shape)).astype("float16")
+            np.testing.assert_array_equal(np.signbit(f(given)), np.signbit(numpys(given, axis=axis)))

@@ -114,7 +114,7 @@ def test_what_later_compilers_refuse_all_of_them_refuse(line):
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 def test_helpers_call_nothing_that_is_not_declared():
     names = [*prelude._FIXED, *[name for module in prelude.LATER.values() for name in prelude.texts_of(module)]]
-    for table, kinds in ((prelude._FLOAT, "f"), (prelude._INTEGER, "iu"), (prelude._COMPLEX, "c")):
+    for table, kinds in ((prelude._FLOAT, "f"), (prelude._INTEGER, "iu"), (prelude.complexes.TABLE, "c")):
         names += [f"tg_{name}_{kind}" for name in table for kind in prelude.TYPES if kind[0] in kinds]
     text = "#include <stdint.h>\n#include <stddef.h>\n" + prelude.needed("\n".join(f"{name}();" for name in names))
     command = [*find_compiler().command, *find_compiler().flags, "-fsyntax-only", "-xc", "-"]

@@ -115,6 +115,21 @@ row("log1mexp", T.log1mexp, lambda x: np.where(x > -0.69, np.log(-np.expm1(x)), 
     within(-4, -0.1), dtypes=FLOATING, loose=4)  # fmt: skip
 
 _named("maximum minimum fmax fmin", two, signs=False)
+
+
+def _zeros_of_both_signs(c):
+    for _ in range(3):
+        c.x(-0.4, 0.4)
+
+
+# Of two zeros that are equal but for their signs NumPy takes the first one; in wider floats that differs by processor.
+for _name in ("maximum", "minimum", "fmax", "fmin"):
+    row(f"{_name} (which zero)", lambda x, y, z, f=getattr(T, _name): f(f(T.round(x), T.round(y)), T.round(z)),
+        lambda x, y, z, f=getattr(np, _name): f(f(np.rint(x), np.rint(y)), np.rint(z)), _zeros_of_both_signs, dtypes=("float16",),
+        smooth=False)  # fmt: skip
+row("clip (which zero)", lambda x, y, z: T.clip(T.round(x), T.round(y), T.round(z)),
+    lambda x, y, z: np.minimum(np.maximum(np.rint(x), np.rint(y)), np.rint(z)), _zeros_of_both_signs, dtypes=("float16",),
+    smooth=False)  # fmt: skip
 _named("add subtract multiply hypot arctan2 logaddexp logaddexp2 less greater less_equal"
        " greater_equal equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor copysign",
        two)  # fmt: skip

@@ -21,6 +21,7 @@ from termgraph.terms.ops.special import CALLED
 from termgraph.terms.traverse import parts_first
 
 avx512 = lazy("termgraph.backends.c.text.avx512")
+complexes: Any = lazy("termgraph.backends.c.text.complexes")
 PAIR = """
 #ifndef TG_PAIR
 #define TG_PAIR
@@ -70,6 +71,10 @@ _FLOAT = {
     "at_most": "{T} tg_at_most_{N}({T} a, {T} b) {{ return a >= b ? b : a; }}",
     "fmax": "{T} tg_fmax_{N}({T} a, {T} b) {{ return a > b || b != b ? a : b; }}",
     "fmin": "{T} tg_fmin_{N}({T} a, {T} b) {{ return a < b || b != b ? a : b; }}",
+    "first_maximum": "{T} tg_first_maximum_{N}({T} a, {T} b) {{ return a >= b || a != a ? a : b; }}",
+    "first_minimum": "{T} tg_first_minimum_{N}({T} a, {T} b) {{ return a <= b || a != a ? a : b; }}",
+    "first_fmax": "{T} tg_first_fmax_{N}({T} a, {T} b) {{ return a >= b || b != b ? a : b; }}",
+    "first_fmin": "{T} tg_first_fmin_{N}({T} a, {T} b) {{ return a <= b || b != b ? a : b; }}",
     # Whole numbers of 64 bits become floats slowly where there is no AVX-512, those of 32 bits fast.
     "sign": """{T} tg_sign_{N}({T} x)
 {{
@@ -227,64 +232,6 @@ _INTEGER = {
     "max": "{T} tg_max_{N}({T} a, {T} b) {{ return a > b ? a : b; }}",
     "min": "{T} tg_min_{N}({T} a, {T} b) {{ return a < b ? a : b; }}",
     "wrap": "{T} tg_wrap_{N}({T} s, {T} n) {{ return s < 0 ? s + n : s; }}",
-}
-_COMPLEX = {
-    "isnan": "_Bool tg_isnan_{N}({T} a) {{ return (__real__ a != __real__ a) | (__imag__ a != __imag__ a); }}",
-    "isinf": """_Bool tg_isinf_{N}({T} a)
-{{
-    return (fabs{S}(__real__ a) == __builtin_inf{S}()) | (fabs{S}(__imag__ a) == __builtin_inf{S}());
-}}""",
-    "isfinite": """_Bool tg_isfinite_{N}({T} a)
-{{
-    return (fabs{S}(__real__ a) < __builtin_inf{S}()) & (fabs{S}(__imag__ a) < __builtin_inf{S}());
-}}""",
-    "abs": "{R} tg_abs_{N}({T} a) {{ return tg_hypot_{P}(__real__ a, __imag__ a); }}",
-    "mul": """{T} tg_mul_{N}({T} a, {T} b)
-{{
-    {R} ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-    return __builtin_complex(({R})(ar * br - ai * bi), ({R})(ar * bi + ai * br));
-}}""",
-    "div": """{T} tg_div_{N}({T} a, {T} b)
-{{
-    {R} ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b, r, d;
-    if (fabs{S}(br) >= fabs{S}(bi)) {{
-        if (br == 0 && bi == 0) return __builtin_complex(({R})(ar / fabs{S}(br)), ({R})(ai / fabs{S}(br)));
-        r = bi / br, d = br + bi * r;
-        return __builtin_complex(({R})((ar + ai * r) / d), ({R})((ai - ar * r) / d));
-    }}
-    r = br / bi, d = br * r + bi;
-    return __builtin_complex(({R})((ar * r + ai) / d), ({R})((ai * r - ar) / d));
-}}""",
-    # In vectors, which cexp has none of: nothing is chosen by branches, into which gcc would move a call. What
-    # overflows by itself but not times a small sine has its rest for a second factor. Infinity has a direction if the
-    # imaginary part is finite.
-    "exp": """{T} tg_exp_{N}({T} a)
-{{
-    const {R} x = __real__ a, most = sizeof(x) == 8 ? 700 : 80, infinity = ({R})__builtin_inf();
-    const {R} near = __builtin_copysign{S}(fabs{S}(x) > most ? most : fabs{S}(x), x);
-    const {R} y = (x == -infinity) & (__imag__ a - __imag__ a != 0) ? __builtin_copysign{S}(0, __imag__ a) : __imag__ a;
-    const {R} r = exp{S}(near), by = exp{S}(x - near), s = sin{S}(y), c = cos{S}(y), whole = y == 0;
-    const {R} real = r * ((x == infinity) & (c != c) ? 1 : c) * by;
-    return __builtin_complex(real, (whole ? 1 : r) * s * (whole ? 1 : by));
-}}""",
-    # The 0th power of anything is 1, and small whole powers are products, as in NumPy; cpow gives NaN for 0 ** 0.
-    "pow": """{T} tg_pow_{N}({T} a, {T} b)
-{{
-    const {T} one = __builtin_complex(({R})1, ({R})0);
-    {R} br = __real__ b, bi = __imag__ b, nan = ({R})__builtin_nan("");
-    if (br == 0 && bi == 0) return one;
-    if (__real__ a == 0 && __imag__ a == 0)
-        return br > 0 ? __builtin_complex(({R})0, ({R})0) : __builtin_complex(nan, nan);
-    if (bi == 0 && br == rint{S}(br) && fabs{S}(br) < 100) {{
-        {T} out = one, square = a;
-        for (int n = (int)fabs{S}(br); n; n >>= 1) {{
-            if (n & 1) out = out == one ? square : tg_mul_{N}(out, square);
-            square = tg_mul_{N}(square, square);
-        }}
-        return br < 0 ? tg_div_{N}(one, out) : out;
-    }}
-    return __builtin_cpow{S}(a, b);
-}}""",
 }
 _PHILOX_ROUND = """
     a = 0xD2511F53ul * c0, b = 0xCD9E8D57ul * c2;
@@ -453,7 +400,7 @@ def _helper(name: str) -> str | None:
     several = _EXTREME.fullmatch(base)
     if several and kind[0] in "fiu":
         return _INLINE + _extreme(several[1], int(several[2]), kind)
-    table = _FLOAT if kind[0] == "f" else _COMPLEX if kind[0] == "c" else _INTEGER
+    table = _FLOAT if kind[0] == "f" else complexes.TABLE if kind[0] == "c" else _INTEGER
     if base not in table:
         return None
     single = kind in ("f32", "c64")
