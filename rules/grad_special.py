@@ -6,6 +6,7 @@ By orders and shapes there are none, where no function of the table is one.
 from math import pi
 from math import sqrt as root
 
+from termgraph.rulelib._formulas_grad_special import poch_slope
 from termgraph.rules import rule, ruleset
 from termgraph.terms.ops.derivative import missing, pullback
 from termgraph.terms.ops.elementwise import (
@@ -37,7 +38,7 @@ def grad_bessel_scaled(v, x, g):
 def grad_gammas(a, b, x, y, g):
     yield rule("beta",       pullback(beta(a, b), g),        (g * (beta(a, b) * (digamma(a) - digamma(a + b))),
                                                               g * (beta(a, b) * (digamma(b) - digamma(a + b)))))
-    yield rule("poch",       pullback(poch(a, b), g),        (g * (poch(a, b) * (digamma(a + b) - digamma(a))),
+    yield rule("poch",       pullback(poch(a, b), g),        (g * poch_slope(a, b),
                                                               g * (poch(a, b) * digamma(a + b))))
     yield rule("binom",      pullback(binom(a, b), g),
                              (g * (binom(a, b) * (digamma(a + 1) - digamma(a - b + 1))),
