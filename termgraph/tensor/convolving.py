@@ -18,7 +18,7 @@ from termgraph.tensor.padding import pad
 from termgraph.tensor.shaping import reshape
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import promote
+from termgraph.terms.dtypes import HALVES, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import shaping as shape_ops
@@ -182,7 +182,8 @@ def _by_method(name: str, x: TensorVariable, w: TensorVariable, mode: str, metho
     sizes = [product(lengths(t)) for t in (x, w)]
     large = all(isinstance(n, int) and n > FEW for n in sizes) and x.type.kind in "fc"
     if method == "fft" or method == "auto" and (large or x.ndim > 3):
-        return _by_transform(x, w, mode, tuple(range(x.ndim)))
+        found = _by_transform(x, w, mode, tuple(range(x.ndim)))
+        return cast(found, x.type.dtype) if x.type.dtype in HALVES else found
     return _directly(name, x, w, mode)
 
 
@@ -272,8 +273,9 @@ def _axes(axes: AxisLike, ndim: int) -> tuple[int, ...]:
 
 
 def _by_transform(x: TensorVariable, w: TensorVariable, mode: str, axes: tuple[int, ...]) -> TensorVariable:
-    if x.type.kind not in "fc":
-        x, w = cast(x, "float64"), cast(w, "float64")
+    if x.type.kind not in "fc" or x.type.dtype in HALVES:
+        wide = "float32" if x.type.dtype in HALVES else "float64"
+        x, w = cast(x, wide), cast(w, wide)
     whole = [length(x, d) + length(w, d) - 1 for d in axes]
     points = [_fast(n) for n in whole]
     if x.type.kind == "f":

@@ -9,6 +9,7 @@ import numpy as np
 
 from termgraph.tensor.cosines import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from termgraph.tensor.creation import arange
+from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate, roll
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
@@ -17,6 +18,7 @@ from termgraph.tensor.points import computed_points, known_points, of_points, ov
 from termgraph.tensor.protocols import refuse_in
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
 from termgraph.terms.ops.elementwise import conj, real
@@ -46,6 +48,9 @@ def _function(op: Op, doc: str) -> Callable:
         if a.ndim == 0:
             raise ValueError(f"{op.name} needs an array with at least one dimension")
         axis, norm = normal_axis(axis, a.ndim), norm or "backward"
+        if a.type.dtype in HALVES:  # computed in single precision, as NumPy does
+            found = transform(cast(a, "float32"), n, axis, norm)
+            return cast(found, a.type.dtype) if found.type.kind == "f" else found
         if hasattr(n, "term"):
             return _symbolic_points(op, a, computed_points(n), axis, norm)
         return op(a, n=known_points(n), axis=axis, norm=norm)

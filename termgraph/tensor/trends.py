@@ -18,6 +18,7 @@ from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.shaping import moveaxis
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import HALVES
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.shapes import normal_axis
 
@@ -44,6 +45,7 @@ def detrend(data: TensorLike, axis: int = -1, type: str = "linear", bp: int | Se
     x, axis = signal_of("detrend", data, axis)
     if type[0] == "c":
         return moveaxis(x - mean(x, axis=-1, keepdims=True), -1, axis)
+    x = cast(x, "float64") if x.type.dtype in HALVES else x  # as SciPy
     n = length(x, x.ndim - 1)
     ends = sorted({0, *np.atleast_1d(bp).tolist()})
     if isinstance(n, int) and ends[-1] > n:

@@ -330,7 +330,7 @@ _linalg("diagonal", _offset, numpys=lambda a, offset: np.diagonal(a, offset, -2,
 
 # ---------------------------------------------------------------------- Fourier transforms
 FOURIER = {"scaled": True, "loose": 60, "special": False}
-FFT_DTYPES = ("int16", "bool", "float32", "float64", "complex64", "complex128")
+FFT_DTYPES = ("int16", "bool", "float16", "float32", "float64", "complex64", "complex128")
 
 
 def _transformed(c):
@@ -352,7 +352,7 @@ def _wide_fft(f):
 
 for name in ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]:
     row(f"fft.{name}", getattr(T.fft, name), _wide_fft(getattr(np.fft, name)), _transformed, ranks=(1, 2, 3),
-        dtypes=FFT_DTYPES[:4] if name in ("rfft", "ihfft") else FFT_DTYPES, smooth=True, **FOURIER)  # fmt: skip
+        dtypes=FFT_DTYPES[:5] if name in ("rfft", "ihfft") else FFT_DTYPES, smooth=True, **FOURIER)  # fmt: skip
 
 
 def _transformed_along_some(c):
@@ -363,11 +363,11 @@ def _transformed_along_some(c):
 
 for name in ["fftn", "ifftn", "rfftn", "irfftn"]:
     row(f"fft.{name}", getattr(T.fft, name), _wide_fft(getattr(np.fft, name)), _transformed_along_some, ranks=(1, 2, 3),
-        dtypes=FFT_DTYPES[:4] if name == "rfftn" else FFT_DTYPES, **FOURIER)  # fmt: skip
+        dtypes=FFT_DTYPES[:5] if name == "rfftn" else FFT_DTYPES, **FOURIER)  # fmt: skip
 for name in ["fft2", "ifft2", "rfft2", "irfft2"]:
     row(f"fft.{name}", lambda a, f=getattr(T.fft, name): f(a), lambda a, f=getattr(np.fft, name): _wide_fft(f)(a),
         lambda c: c.at_least(2, False).x(special=False), ranks=(2, 3),
-        dtypes=FFT_DTYPES[:4] if name == "rfft2" else FFT_DTYPES, **FOURIER)  # fmt: skip
+        dtypes=FFT_DTYPES[:5] if name == "rfft2" else FFT_DTYPES, **FOURIER)  # fmt: skip
 
 
 def _cosines(c):

@@ -7,6 +7,7 @@ import termgraph.tensor as T
 
 from ..table import row
 
+HALF = {"dtypes": ("float16", "float32", "float64")}
 FLOATS = {"dtypes": ("float32", "float64"), "special": False, "scaled": True, "loose": 100}
 
 
@@ -17,8 +18,15 @@ def _pair(c):
     return {"mode": c.pick("full", "same")}
 
 
-for name in ("convolve", "correlate", "fftconvolve", "oaconvolve"):
-    row(f"signal.{name}", getattr(T.signal, name), getattr(ss, name), _pair, ranks=(1, 2, 3), **FLOATS)
+def _in_single(f):
+    """Of arrays of one element SciPy takes no transform, and keeps float16."""
+    return lambda x, w, mode: f(x, w, mode).astype(np.result_type(x, "float32"))
+
+
+for name in ("convolve", "correlate"):
+    row(f"signal.{name}", getattr(T.signal, name), getattr(ss, name), _pair, ranks=(1, 2, 3), **FLOATS | HALF)
+for name in ("fftconvolve", "oaconvolve"):
+    row(f"signal.{name}", getattr(T.signal, name), _in_single(getattr(ss, name)), _pair, ranks=(1, 2, 3), **FLOATS | HALF)
 row("signal.convolve (integers)", T.signal.convolve, ss.convolve, _pair, ranks=(1, 2), dtypes=("int64",), special=False)
 
 
@@ -101,8 +109,8 @@ def _trends(c):
     return {**_along(3)(c), "type": c.pick("linear", "constant"), "bp": c.pick(0, [2])}
 
 
-row("signal.detrend", T.signal.detrend, ss.detrend, _trends, ranks=(1, 2, 3), **FLOATS)
-row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(1), ranks=(1, 2), **FLOATS)
+row("signal.detrend", T.signal.detrend, ss.detrend, _trends, ranks=(1, 2, 3), **FLOATS | HALF)
+row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(1), ranks=(1, 2), **FLOATS | HALF)
 
 
 # ---------------------------------------------------------------------- fitted polynomials
@@ -120,7 +128,7 @@ def _steps(c):
 
 
 row("signal.savgol_coeffs", lambda delta, deriv: T.signal.savgol_coeffs(5, 3, deriv, delta),
-    lambda delta, deriv: ss.savgol_coeffs(5, 3, deriv, float(delta)), _steps, ranks=(1,), dtypes=("float64",))  # fmt: skip
+    lambda delta, deriv: ss.savgol_coeffs(5, 3, deriv, float(delta)), _steps, ranks=(1,), dtypes=("float64",), scaled=True)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- medians
@@ -129,6 +137,7 @@ def _windows(c):
     return {"kernel_size": [c.pick(1, 3) for _ in range(c.rank)]}
 
 
-MEDIANS = {"dtypes": ("int32", "float32", "float64"), "special": False, "smooth": False}
+# Which of two zeros stands in the middle of a window is nothing that a median says: SciPy's searching decides it.
+MEDIANS = {"dtypes": ("int32", "float32", "float64"), "special": False, "smooth": False, "signs": False}
 row("signal.medfilt", T.signal.medfilt, ss.medfilt, _windows, ranks=(1, 2, 3), **MEDIANS)
 row("signal.medfilt2d", T.signal.medfilt2d, ss.medfilt, _windows, ranks=(2,), **MEDIANS)
