@@ -49,8 +49,9 @@ def grad_linalg(x, y, g, h, i, k, z: Zero, w: Zero, a: param, b: param, c: param
                               (triangular_slope(solve_triangular(x, y, lower=a, trans=b, unit_diagonal=c, on_error=d),
                                   transposed_solve(x, g, a, b, c, d), a, b, c),
                                   transposed_solve(x, g, a, b, c, d)))
+    # from the left: `matmul(inv(x), ...)` would become a system of equations, though the inverse is there
     yield rule("inv",         pullback(inv(x), g),
-                              (-matmul(transposed(inv(x)), matmul(g, transposed(inv(x)))),))
+                              (-matmul(matmul(transposed(inv(x)), g), transposed(inv(x))),))
     yield rule("pinv",        pullback(pinv(x, rcond=a, hermitian=b), g),
                               (pinv_slope(x, pinv(x, rcond=a, hermitian=b), g),))
     yield rule("det",         pullback(det(x), g),                      (scaled_inverse(x, g * det(x)),))

@@ -14,11 +14,11 @@ from termgraph.terms.moved import note_moved, rebuild_moved
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.factors import lu_columns, lu_solve
 from termgraph.terms.ops.linalg import cholesky, solve, solve_triangular
+from termgraph.terms.ops.precision import DOUBLE
 from termgraph.terms.term import AnyTerm, mk, mk1
 from termgraph.terms.traverse import children_first, grouped, substitute
 
 _TURNED = dimshuffle.bind(order=(1, 0))
-_DOUBLE = {"float32": "float64", "complex64": "complex128"}
 
 
 def shared_factors(roots: Sequence[Any]) -> tuple[list[Any], int]:
@@ -131,7 +131,7 @@ def _factors(a: AnyTerm, system: AnyTerm, view: LoopView | None = None) -> tuple
 
 def _as_solved(a: AnyTerm, system: AnyTerm) -> AnyTerm:
     """An operand in the dtype that NumPy solves in: double precision, whatever it gives back."""
-    dtype = _DOUBLE.get(system.type.dtype, system.type.dtype)
+    dtype = DOUBLE.get(system.type.dtype, system.type.dtype)
     return in_dtype(a, dtype)
 
 

@@ -15,6 +15,7 @@ from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote, working_name
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
+from termgraph.terms.ops.precision import DOUBLE, NO_EIGENVALUES, NO_SVD, NOT_FINITE_EIG, computed_in
 from termgraph.terms.ops.sorting import too_few
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TupleType
@@ -24,8 +25,7 @@ NameOf = Callable[[Mapping[str, Any]], str]  # a routine's name by the op's para
 
 # What NumPy and SciPy say.
 SINGULAR, NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
-NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
-NO_LEAST_SQUARES, NOT_FINITE_EIG = f"{NO_SVD} in Linear Least Squares", "Array must not contain infs or NaNs"
+NO_LEAST_SQUARES = f"{NO_SVD} in Linear Least Squares"
 ZERO_ON_DIAGONAL = "singular matrix: resolution failed at diagonal {0}"
 
 
@@ -90,24 +90,25 @@ def operand_dtypes(t: AnyTerm, calls: Collection[str] = ()) -> tuple[str, ...] |
     if t.op.kind == "fft":
         return (_transformed(t),)
     dtype = lapack_dtype(name, *types)
-    return (dtype if name == "solve_triangular" else _double(dtype),) * len(types)
-
-
-def _double(dtype: str) -> str:
-    """NumPy does linear algebra in double precision, and gives back what was asked for."""
-    return {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+    return (dtype if name == "solve_triangular" else computed_in(name, dtype),) * len(types)
 
 
 # ---------------------------------------------------------------------- linear algebra
 _MATRIX, _SQUARE = ("m", "n"), ("m", "m")
 
 
-def _letter(dtype: str) -> str:
-    return np.dtype(_double(dtype)).char
+def _letters(t: AnyTerm) -> tuple[str, str]:
+    """What a routine of linear algebra reads, and what it makes, as NumPy's letters."""
+    name = t.op.family.name
+    read = lapack_dtype(name, *[a.type for a in t.args])
+    double = computed_in(name, read) != read
+    types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
+    made = [DOUBLE.get(str(x.dtype), str(x.dtype)) if double else str(x.dtype) for x in types]
+    return np.dtype(computed_in(name, read)).char, "".join([np.dtype(x).char for x in made])
 
 
 def _read(t: AnyTerm) -> str:
-    return _letter(lapack_dtype(t.op.family.name, *[a.type for a in t.args]))
+    return _letters(t)[0]
 
 
 def _declare(
@@ -117,9 +118,7 @@ def _declare(
 
     def rule(t: AnyTerm) -> Spec:
         called = function if isinstance(function, str) else function(t.op.params)
-        types = t.type.types if isinstance(t.type, TupleType) else (t.type,)
-        made = "".join([_letter(str(x.dtype)) for x in types])
-        return Spec("loop", (f"linalg__{called}__{_read(t)}_{made}",), ins, outs, None, _told(t, fails), finite)
+        return Spec("loop", (f"linalg__{called}__{'_'.join(_letters(t))}",), ins, outs, None, _told(t, fails), finite)
 
     SPECS[name] = rule
 
@@ -160,10 +159,9 @@ def _solve(t: AnyTerm) -> Spec | None:
 
 
 def _svd(t: AnyTerm) -> Spec:
-    u, s, _ = [_letter(x.dtype) for x in t.type.types]
     full = t.op.params["full_matrices"]
     outs = (_SQUARE, ("p",), ("n", "n")) if full else (("m", "p"), ("p",), ("p", "n"))
-    name = f"linalg__svd_{'f' if full else 's'}__{u}_{u}{s}{u}"
+    name = f"linalg__svd_{'f' if full else 's'}__{'_'.join(_letters(t))}"
     return Spec("loop", (name,), (_MATRIX,), outs, None, NO_SVD, NOT_FINITE)
 
 

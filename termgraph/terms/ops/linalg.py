@@ -16,6 +16,7 @@ from termgraph.terms.dtypes import HALVES, kind_of, name_of, promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Infer, Meaning, Op
+from termgraph.terms.ops.precision import in_single
 from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
 
@@ -314,12 +315,12 @@ def _solve_triangular(
 
 
 def _eigvals(a: np.ndarray) -> np.ndarray:
-    w = np.linalg.eigvals(_as_lapack(a))
+    w = np.linalg.eigvals(a)
     return w.astype(_complex_of(w.dtype.name), copy=False)
 
 
 def _eig(a: np.ndarray) -> tuple[np.ndarray, ...]:
-    w, v = np.linalg.eig(_as_lapack(a))
+    w, v = np.linalg.eig(a)
     return w.astype(_complex_of(w.dtype.name), copy=False), v.astype(_complex_of(v.dtype.name), copy=False)
 
 
@@ -362,6 +363,16 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 NOT_FINITE = "SVD did not converge: the matrix has infinite or NaN elements"
+
+
+def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function, or the loop behind it that computes in single precision where this is computed so."""
+
+    def meaning(a: np.ndarray, **params: Any) -> Any:
+        found = in_single(name, _as_lapack(a), params)
+        return _plain(numpys)(a, **params) if found is None else found if len(found) > 1 else found[0]
+
+    return meaning
 
 
 def _of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -418,16 +429,18 @@ qr = _linalg("qr", _infer_qr, _plain(np.linalg.qr), nout=2, params={"mode": "red
 svd = _linalg(
     "svd",
     _infer_svd,
-    _of_finite(np.linalg.svd),
+    _of_finite(_decomposed("svd", np.linalg.svd)),
     nout=3,
     params={"full_matrices": True},
     doc="u, s, vh with (u * s) @ vh = a.",
 )
-svdvals = _linalg("svdvals", _infer_svdvals, _of_finite(np.linalg.svdvals), doc="Singular values, descending.")
+svdvals = _linalg(
+    "svdvals", _infer_svdvals, _of_finite(_decomposed("svdvals", np.linalg.svdvals)), doc="Singular values, descending."
+)
 eigh = _linalg(
     "eigh",
     _infer_eig("eigh", real=True),
-    _plain(lambda a, lower: np.linalg.eigh(a, _triangle(lower))),
+    _decomposed("eigh", lambda a, lower: np.linalg.eigh(a, _triangle(lower))),
     nout=2,
     params={"lower": True},
     doc="Eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read.",
@@ -435,15 +448,22 @@ eigh = _linalg(
 eigvalsh = _linalg(
     "eigvalsh",
     _infer_eigvals("eigvalsh", real=True),
-    _plain(lambda a, lower: np.linalg.eigvalsh(a, _triangle(lower))),
+    _decomposed("eigvalsh", lambda a, lower: np.linalg.eigvalsh(a, _triangle(lower))),
     params={"lower": True},
     doc="Eigenvalues of a Hermitian matrix, ascending.",
 )
 eig = _linalg(
-    "eig", _infer_eig("eig", real=False), _eig, nout=2, doc="Complex eigenvalues and eigenvectors of any square matrix."
+    "eig",
+    _infer_eig("eig", real=False),
+    _decomposed("eig", _eig),
+    nout=2,
+    doc="Complex eigenvalues and eigenvectors of any square matrix.",
 )
 eigvals = _linalg(
-    "eigvals", _infer_eigvals("eigvals", real=False), _eigvals, doc="Complex eigenvalues of any square matrix."
+    "eigvals",
+    _infer_eigvals("eigvals", real=False),
+    _decomposed("eigvals", _eigvals),
+    doc="Complex eigenvalues of any square matrix.",
 )
 lstsq = _linalg(
     "lstsq",
