@@ -16,7 +16,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402  after its threads are set
-from op_rows.operations import OPERATIONS  # noqa: E402
+from op_rows.operations import OPERATIONS, UNCOUNTED  # noqa: E402
 from op_rows.table import Row  # noqa: E402
 
 COPIED = (1 << 15, 1 << 19, 1 << 23, 1 << 26)  # bytes read and written in all: first cache, second, third, memory
@@ -45,6 +45,11 @@ def operations(row: Row, size: str) -> float:
     """How many floating-point operations a row needs at least, as far as there is a count."""
     text = row.flops or OPERATIONS.get(row.name)
     return eval(text, {"log2": math.log2}, row.lengths(size)) if text else 0
+
+
+def counted(row: Row) -> bool:
+    """Whether the limit is one: of draws, sorts and special functions it has the bytes only."""
+    return bool(row.flops) or not UNCOUNTED.match(row.name)
 
 
 class Machine:

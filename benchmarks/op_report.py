@@ -33,7 +33,7 @@ def line(row: dict[str, Any]) -> str:
         else f"   {row['errors'].get('termgraph', 'no peer')[:50]}"
     )
     if row["distance"] is not None and row["size"] != "small":
-        parts.append(f"{row['distance']:7.1f} x limit")
+        parts.append(f"{row['distance']:7.1f} x {'limit' if row.get('counted', True) else 'bytes'}")
     return "  ".join(parts)
 
 
@@ -48,17 +48,25 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     out = [f"# {len(rows)} rows, {len(ratios)} with a peer; {shares}; {median}"]
     for size in ("small", "middle", "large"):
         some = [r["ratio"] for r in rows if r["size"] == size and r["ratio"] is not None]
-        far = [r["distance"] for r in rows if r["size"] == size and r["distance"] is not None]
         if some:
-            limit = f", median distance to the limit {statistics.median(far):.2f}" if far and size != "small" else ""
             out.append(
                 f"#   {size}: {len(some)} rows, median {statistics.median(some):.2f}, "
-                f"above {BEHIND}: {sum(r > BEHIND for r in some)}{limit}"
+                f"above {BEHIND}: {sum(r > BEHIND for r in some)}{distances(rows, size)}"
             )
     wrong = [row["case"] for row in rows if "termgraph" in row["wrong"]]
     out += [f"! results differ: {', '.join(wrong)}"] if wrong else []
     failed = [row["case"] for row in rows if "termgraph" in row["errors"]]
     return out + ([f"! not run: {', '.join(failed)}"] if failed else [])
+
+
+def distances(rows: list[dict[str, Any]], size: str) -> str:
+    """The median distance to the limit, of rows that have one and, for comparison, of all."""
+    far = [r for r in rows if r["size"] == size and r["distance"] is not None]
+    near = [r["distance"] for r in far if r.get("counted", True)]
+    if not near or size == "small":
+        return ""
+    all_rows = statistics.median(r["distance"] for r in far)
+    return f", median distance to the limit {statistics.median(near):.2f} of {len(near)} rows (of all {all_rows:.2f})"
 
 
 def table(rows: list[dict[str, Any]], worst: int) -> str:

@@ -81,6 +81,7 @@ class Ops(Timed):
         if "time" in ours:
             moved = ours["extra"]["operand_bytes"] + ours["result_bytes"]
             row = row_of(case.params["row"], case.params.get("arity", 0))
+            found["counted"] = op_limits.counted(row)
             found["limit"] = limits.limit(row, case.params["size"], case.params["dtype"], moved)
         return op_report.judged(found)
 

@@ -21,7 +21,7 @@ try:
     import worker
     from op_rows import ROWS
     from op_rows.derived import derived, of_op
-    from op_rows.operations import OPERATIONS
+    from op_rows.operations import OPERATIONS, UNCOUNTED
     from report import close
 finally:
     sys.path.remove(FOLDER)
@@ -100,6 +100,19 @@ def test_counts_of_operations_are_of_rows_and_grow_with_them():
         assert 0 < counts[0] < counts[1] < counts[2], name
     assert op_limits.operations(ROWS["linalg.cholesky"], "large") == 400**3 / 3
     assert op_limits.operations(ROWS["fft.fft (one)"], "large") == 5 * 1024 * 10
+
+
+def test_what_is_no_matter_of_bytes_or_products_has_no_limit():
+    for name in ("random.normal", "sort (columns)", "gammainc", "stats.t (logpdf)", "unique_counts", "hyp2f1"):
+        assert UNCOUNTED.match(name), name
+    for name in ("exp", "tanh", "hypot", "logaddexp", "cumsum", "nnet.softmax", "linalg.lu", "jvp", "erosion"):
+        assert not UNCOUNTED.match(name), name
+
+
+def test_medians_of_distances_are_of_rows_with_a_limit():
+    rows = [op_report.judged(known_row(counted=False, limit=1e-9)), op_report.judged(known_row(counted=True))]
+    assert op_report.distances(rows, "middle") == ", median distance to the limit 3.00 of 1 rows (of all 1501.50)"
+    assert "x bytes" in op_report.line(rows[0]) and "x limit" in op_report.line(rows[1])
 
 
 def known_row(**more):
