@@ -108,7 +108,7 @@ op("ndimage.map_coordinates", "x:f[n,m] y:q[2,n]", "T.ndimage.map_coordinates(x,
    jax="jax.scipy.ndimage.map_coordinates(x, list(90 * y), 1, 'nearest')")  # fmt: skip
 
 
-MOVED = {"family": "costly", "torch": None, "jax": None, "dtypes": ("float64",)}
+MOVED = {"family": "costly", "torch": None, "jax": None}
 for arguments in ("shift(x, 0.3, mode='nearest', order=1)", "zoom(x, 1.3, order=1)", "rotate(x, 30, order=1)",
                   "affine_transform(x, [[0.9, -0.4], [0.35, 1.1]], 0.3, order=1)"):  # fmt: skip
     name = arguments.partition("(")[0]

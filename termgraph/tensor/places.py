@@ -43,12 +43,10 @@ def map_coordinates(
     if order and x.type.dtype == "bool":
         raise TypeError(f"{who}: {x} is of truth values, between which there is nothing; cast it, or take order=0")
     places = _places(coordinates, x, who)
-    shape = lengths(places[0])
     source = x if x.type.kind in "fc" else cast(x, "float64")
     taps, seen = [], None
-    for d, place in enumerate(places):
+    for d, at in enumerate(places):
         n = length(x, d)
-        at = reshape(place, (1, -1))
         if mode not in ("nearest", "grid-constant"):  # where there is no copy of the array, `cval` is
             within = ew.bitwise_and(ew.ge(at, 0), ew.le(at, n - 1)) if mode == "constant" else ew.isfinite(at)
             seen = within if seen is None else ew.bitwise_and(seen, within)
@@ -56,10 +54,10 @@ def map_coordinates(
         at = _folded(at, n, mode)
         taps.append([_inside(tap, n, mode) for tap in _taps(at, order)])
     outside = cast(as_tensor(cval), wide(source).type.dtype)
-    flat = reshape(wide(source), (1, 1, *lengths(x)))
-    found = reshape(sum_of_corners(flat, taps, outside if mode == "grid-constant" else None), shape)
+    flat = reshape(wide(source), (-1,))
+    found = sum_of_corners(lambda place: flat[place], lengths(x), taps, outside)
     if seen is not None:
-        found = ew.switch(reshape(seen, shape), found, outside)
+        found = ew.switch(seen, found, outside)
     if x.type.kind in "iu":
         found = ew.trunc(ew.add(found, ew.copysign(0.5, found)))
     return to_dtype(found, x.type.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -246,7 +247,7 @@ def grid_sample(
     taps = [
         _taps(places[..., spatial - 1 - d], length(x, 2 + d), mode, padding_mode, align_corners) for d in range(spatial)
     ]
-    found = to_dtype(sum_of_corners(wide(x), taps), x.type.dtype)
+    found = to_dtype(sum_of_images(wide(x), taps), x.type.dtype)
     return reshape(found, (*lengths(found)[:2], *sizes[1:-1]))
 
 
@@ -281,22 +282,32 @@ def _reflected(index: Any, n: Any, align_corners: bool) -> Any:
     return ew.minimum(once, period - once if align_corners else period - 1 - once)
 
 
-def sum_of_corners(x: TensorVariable, taps: list[list[Tap]], outside: Any = None) -> TensorVariable:
-    """The elements at all combinations of taps, by the products of their weights; those outside are 0, or a number."""
-    other = np.zeros((), x.type.np_dtype) if outside is None else outside
+def sum_of_images(x: TensorVariable, taps: list[list[Tap]]) -> TensorVariable:
+    """`sum_of_corners` in each channel of each image; the taps have the images first."""
     sizes = lengths(x)
-    flat = reshape(x, (*sizes[:2], product(sizes[2:])))  # one place to look up for each corner
+    flat = reshape(x, (*sizes[:2], product(sizes[2:])))
     batch, channel = arange(sizes[0])[:, None, None], arange(sizes[1])[:, None]
+    taps = [[Tap(*[a if a is None else a[:, None] for a in tap]) for tap in each] for each in taps]
+    return sum_of_corners(lambda place: flat[batch, channel, place], sizes[2:], taps)
+
+
+def sum_of_corners(
+    read: Callable[[Any], TensorVariable], sizes: Sequence[Any], taps: list[list[Tap]], outside: Any = 0
+) -> TensorVariable:
+    """The elements at all combinations of taps, by the products of their weights; those not inside are a number.
+
+    `read` gives elements by their places in the array laid out in a row, one place to look up for each corner.
+    """
 
     def corners(d: int, index: tuple, weight: Any, inside: Any) -> TensorVariable:
         if d == len(taps):
             place = index[0]
-            for n, i in zip(sizes[3:], index[1:], strict=True):
+            for n, i in zip(sizes[1:], index[1:], strict=True):
                 place = place * n + i
-            found = flat[batch, channel, place[:, None]]
+            found = read(place)
             if inside is not None:  # what is not read may be NaN
-                found = ew.switch(inside[:, None], found, other)
-            return found if weight is None else found * cast(weight[:, None], x.dtype)
+                found = ew.switch(inside, found, as_tensor(outside, dtype=found.dtype))
+            return found if weight is None else found * cast(weight, found.dtype)
         parts = []
         for tap in taps[d]:
             both, kept = _and(weight, tap.weight, ew.mul), _and(inside, tap.inside, ew.logical_and)
