@@ -33,7 +33,9 @@ def numbers(rows, columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("rows", "columns"), [(1, 32), (3, 16), (16, 32), (21, 64), (16, 40), (16, 7), (40, 48)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(1, 32), (3, 16), (16, 32), (21, 64), (16, 40), (16, 7), (40, 48), (301, 272), (304, 528)]
+)
 def test_columns_give_what_numpy_gives(rows, columns, dtype):
     values = numbers(rows, columns, dtype)
     f, meant = compiled(rows, columns, dtype), compiled(rows, columns, "float64", tg.Mode(linker="py"))
@@ -74,6 +76,32 @@ def test_what_all_rows_have_in_common_stands_once():
     inside = [row for part in wide for row in part.split("for (int64_t i1 = 0; i1 < 16;")[1:]]
     assert inside
     assert not any("(1 / " in row.split("}")[0] for row in inside)  # quotients of columns are made before their rows
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("kind", "rows", "threads", "vectors"), [
+    ("much", 307, 1, True), ("much", 304, 3, True), ("little", 307, 1, False), ("largest", 307, 3, False),
+])  # fmt: skip
+def test_rows_of_blocks_of_columns_are_vectors_where_much_is_computed(kind, rows, threads, vectors, dtype):
+    """Of little the C compiler's own loops wait for memory no longer, and a maximum has no vectors here."""
+    x, g = T.tensor("x", dtype=dtype, shape=(rows, 512)), T.tensor("g", dtype=dtype, shape=(512,))
+    y = (x * x + 1) / (x * x + 2) * g - x * (x + g) * (x - g)
+    far = ((y - y.mean(0)) * x * (x + 2) * (y + 1) * (y - x) * (x + 3)).sum(0)
+    outs = {
+        "much": [far, (1 + y * y / rows + x / rows).prod(0)],
+        "little": [(x * g + 1).sum(0), ((x - x.mean(0)) ** 2).sum(0)],
+        "largest": [far, T.maximum(y * x, g).max(0)],
+    }[kind]
+    values = [np.random.default_rng(1).standard_normal(s).astype(dtype) / 2 for s in ((rows, 512), (512,))]
+    values[0][5, 7], values[0][rows - 1, 511] = np.nan, np.inf
+    with tg.config.change_flags(threads=threads):
+        f = tg.function([x, g], outs, mode=C)
+        got = f(*values)
+    assert ("r0 += 16)" in f.source("c")) == vectors
+    with np.errstate(all="ignore"):
+        meant = tg.function([x, g], outs, mode=tg.Mode(linker="py"))(*values)
+    for a, b in zip(got, meant):
+        np.testing.assert_allclose(a, b, rtol=5e-3 if dtype == "float32" else 1e-8, atol=1e-3)
 
 
 def test_unknown_lengths_are_left_to_the_compiler():

@@ -30,6 +30,8 @@ JOINED = {"logical_and": " & ", "logical_or": " | "}
 FOLDED = {"sum": "+=", "prod": "*="}
 MANY = 12  # values from which a plain loop is written like this
 
+LONG_ROWS = 8  # values of an element from which rows of blocks of columns are written like this
+ROWS = 16  # of a block, for which partial results of a vector of columns stay in registers
 MUCH = 4096  # elements after which a copy of partial results is nothing
 
 
@@ -42,6 +44,7 @@ class VectorLoops(Printer):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.vectors: set[Any] = set()  # the values that are vectors where the text stands now
+        self.together = 1  # of the loop over columns that is written: how many are dealt out together
 
     def add_up(self, n: Reduce, f: AnyTerm, acc: str, half: str) -> None:
         """Where that is done once for an array, by a function that all folds share: two loops less for the compiler.
@@ -93,6 +96,7 @@ class VectorLoops(Printer):
             if unknown and narrow_columns.may_be_narrow(n) and self.is_repeatable(body):
                 narrow_columns.write(self, n, partial(super().on_columns, n))
             else:
+                self.together = together
                 super().on_columns(n, begin, end, together)
             return
         before, (self.vectors, dtype) = self.vectors, found
@@ -132,6 +136,48 @@ class VectorLoops(Printer):
         done = {id(x) for x in common}
         with self.block(self.for_head(s.var)):
             self.body(s.outer)
+            self.body([x for x in s.body if id(x) not in done])
+
+    def sweep(self, s: Sweep, n: Columns, base: str, count: str) -> None:
+        """In blocks of whole vectors: some rows of one vector of columns, then of the next."""
+        found = self.sweep_vectors(s, n) if self.together > 1 else None
+        if found is None:
+            super().sweep(s, n, base, count)
+            return
+        before, (self.vectors, dtype) = self.vectors, found
+        wide, earlier = f"tg_wide_{SHORT[dtype]}", [f for other in n.body for f in other.folds if f in self.text]
+        accs = {f: self.names.new("a") for f in s.folds}
+        self.add(*[f"{self.d.ctype(dtype)} {acc}_lane[{n.width}]{self.d.aligned};" for acc in accs.values()])
+        vectors = f"for (int64_t u = 0; u < {count}; u += tg_wide_bytes / {SIZES[dtype]})"
+        if accs:
+            with self.block(vectors):
+                for f, acc in accs.items():
+                    first = self.d.fold_init(f.op.params["kind"], dtype)
+                    self.add(f"*({wide} *)({acc}_lane + u) = ({wide}){{0}} + {first};")
+        row, end = self.names.new("r"), "" if s.var is None else self.poly(s.var.extent)
+        with self.block(end and f"for (int64_t {row} = 0; {row} < {end}; {row} += {ROWS})"), self.block(vectors):
+            self.add(f"const int64_t i{n.var.level} = {base} + u;")
+            for f in earlier:
+                self.call_it(f, f"*(const {wide} *)&{self.text[f]}")
+            for f, acc in accs.items():
+                self.add(f"{wide} {acc} = *(const {wide} *)({acc}_lane + u);")
+                self.text["acc", f] = acc
+            self.some_rows(s, row)
+            self.add(*[f"*({wide} *)({acc}_lane + u) = {acc};" for acc in accs.values()])
+        self.text |= {f: f"{acc}_lane[u]" for f, acc in accs.items()}
+        self.vectors = before
+
+    def some_rows(self, s: Sweep, first: str) -> None:
+        """What all rows have in common, then as many rows as a block has."""
+        if s.var is None:
+            self.body(s.body)
+            return
+        common, k, n = self.in_all_rows(s), f"i{s.var.level}", self.poly(s.var.extent)
+        whole = s.var.extent.const is not None and not s.var.extent.const % ROWS
+        end = f"{first} + {ROWS}" if whole else f"({n} - {first} < {ROWS} ? {n} : {first} + {ROWS})"
+        self.body(common)
+        done = {id(x) for x in common}
+        with self.block(f"for (int64_t {k} = {first}; {k} < {end}; {k}++)"):
             self.body([x for x in s.body if id(x) not in done])
 
     def in_all_rows(self, s: Sweep) -> list[Let]:
@@ -223,6 +269,18 @@ class VectorLoops(Printer):
             return None
         found = vectors_of(n.var, [s.body for s in n.body], [s.folds for s in n.body])
         return self.if_repeatable(found, n.var, [x for s in n.body for x in (*s.outer, *s.body)])
+
+    def sweep_vectors(self, s: Sweep, n: Columns) -> tuple[set[Any], str] | None:
+        """The same of a loop over rows in blocks of columns. Of few values gcc's own is faster: it waits for memory."""
+        if s.outer:
+            return None
+        folds = [f for other in n.body for f in other.folds if f in self.text or other is s]
+        dtypes = {f.type.dtype for f in folds} | {x.buf.dtype for x in s.body if isinstance(x, Write)}
+        found, dtype = set(folds) - set(s.folds), dtypes.pop() if len(dtypes) == 1 else None
+        if dtype not in SIZES or not all(_as_vector(x, n.var, dtype, found, set(s.folds)) for x in s.body):
+            return None
+        computed = sum(isinstance(x, Let) for x in s.body) - len(self.in_all_rows(s))
+        return (found | set(s.folds), dtype) if s.var is None or computed >= LONG_ROWS else None
 
     def if_repeatable(self, found: tuple[set[Any], str] | None, var: Var, body: Sequence[Node]) -> Any:
         """What was found, if the elements that the last vector computes again have the same values then."""
