@@ -290,7 +290,8 @@ class _Writer:
         wide = (WIDE if VECTOR_CALL.search(body) else ()) + (GATHERS if "tg_gamma_table" in source else ())
         of_loops = loop_flags.of(source, [*others, *kernels.unlike], self.quick, kernels.own_functions > 0)
         flags = (*FLAGS, *joined, *wide, *of_loops)
-        program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags)
+        linked = prelude.libraries(source)
+        program = CProgram(source, self.signature, constants, sites, self.lowered, needs_blas, flags, linked)
         program.timed_parts, program.kernels, program.spaces = kernels.timed_parts, kernels.kernels, self.spaces
         return program
 

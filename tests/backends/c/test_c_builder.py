@@ -2,10 +2,12 @@
 
 import ast
 import importlib.util
+import json
 import math
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +15,8 @@ import time
 import numpy as np
 import pytest
 
+import termgraph as tg
+import termgraph.tensor as T
 from termgraph.backends.c import doctor
 from termgraph.backends.c.build import cache as caches
 from termgraph.backends.c.build import library as libraries
@@ -89,6 +93,41 @@ def test_a_program_finds_what_it_calls_though_the_c_library_is_not_linked(cache_
     with config.change_flags(cflags="-O1"):  # the user's flags may need libraries of the compiler's
         made = build_library(MATHEMATICS, "mathematics")
         assert "-nostdlib" not in default_cache().lookup(made.key).why["command"][0]
+
+
+def linked_with(folder):
+    """How the newest library of a cache was linked, and the names that it leaves to other libraries."""
+    library = max(pathlib.Path(folder).rglob("m.so"), key=lambda path: path.stat().st_mtime_ns)
+    command = json.loads((library.parent / "why.json").read_text())["command"][0]
+    asked = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
+    return command, {line.split()[-1].split("@")[0] for line in asked.stdout.splitlines() if " U " in line}
+
+
+@pytest.mark.skipif(shutil.which("nm") is None or sys.platform != "linux", reason="no nm to ask")
+@pytest.mark.parametrize("kind", ["plain", "exp", "floor", "pow", "hypot", "remainder", "complex power", "solve"])
+def test_the_library_of_mathematics_is_linked_where_it_is_called(cache_dir, kind):
+    x = T.dmatrix("x")
+    y = x.astype("float32")
+    plain = [
+        T.sqrt(x),
+        abs(x),
+        T.maximum(x, 0),
+        T.tanh(y),
+        T.exp(y),
+        T.sigmoid(y),
+        (x @ x).var(0),
+        x.sum() / x.shape[0],
+    ]
+    outs = {
+        "plain": plain, "exp": [T.exp(x)], "floor": [T.floor(x)], "pow": [x**x], "hypot": [T.hypot(x, x.T)],
+        "remainder": [T.mod(x, x.T)], "complex power": [(x + 1j) ** (x - 2j)], "solve": [T.linalg.solve(x, x)],
+    }[kind]  # fmt: skip
+    tg.function([x], outs, mode=tg.Mode(linker="c"))
+    command, left = linked_with(cache_dir)
+    gcc = find_compiler().kind == "gcc"
+    assert ("-lm" in command) == (kind != "plain" or not gcc)
+    if kind == "plain" and gcc:
+        assert left <= {"memcpy", "memset", "memmove", "malloc", "calloc", "free", "aligned_alloc"}
 
 
 def test_a_library_is_built_once(cache_dir, kernels):

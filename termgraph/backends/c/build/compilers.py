@@ -126,7 +126,8 @@ class Compiler:
         if linked.bare and self.kind == "gcc" and sys.platform == "linux":
             options, libraries = ["-shared", "-nostdlib"], (*linked.libraries, "-lgcc")
         else:
-            options, libraries = shared_flags(linked.defined), linked.libraries
+            more = ("-lm",) if "-lm" not in linked.libraries else ()  # nothing may be in place, as at -O0
+            options, libraries = shared_flags(linked.defined), (*linked.libraries, *more)
         if self.kind == "gcc" and sys.platform == "linux":
             options = [*options, *_TOGETHER]
         return [*self.command, *self.flags, *options, *objects, "-o", output, *libraries]
