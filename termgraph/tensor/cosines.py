@@ -21,6 +21,7 @@ from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import fft as ops
+from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.shapes import at_axis, normal_axis
 
 if TYPE_CHECKING:
@@ -244,16 +245,29 @@ def _cosines_3(x: TensorVariable, axis: int, scale: float | TensorVariable, even
 
 
 def _cosines_4(x: TensorVariable, axis: int, scale: float | TensorVariable, even: bool, sign: int) -> TensorVariable:
-    """Fourier's transform of n / 2 complex numbers where n is known to be even, else of n."""
+    """Fourier's transform of n / 2 complex numbers where n is even, else of n: a choice in the call if n is unknown."""
     n = length(x, axis)
-    if isinstance(n, int) and n % 2 == 0:
-        angle = (arange(n // 2) + 0.125) * (np.pi / n)
-        c, s = _spread(ew.cos(angle), x, axis), _spread(ew.sin(angle), x, axis)
-        a, b = _part(x, axis, 0, None, 2), flip(_part(x, axis, 1, None, 2), axis)
-        found = _fft(ew.complex_(c * a + s * b, c * b - s * a), axis)
-        c, s = (_scaled(v, 2 * scale) for v in (c, s))
-        first, other = c * ew.real(found) + s * ew.imag(found), s * ew.real(found) - c * ew.imag(found)
-        return _interleaved(first, flip(other if sign > 0 else -other, axis), x, axis)
+    if isinstance(n, int):
+        return (_by_halves if n % 2 == 0 else _by_all)(x, axis, scale, sign)
+    return as_tensor(ifelse.bind(n=1)(ew.eq(n % 2, 0), _by_halves(x, axis, scale, sign), _by_all(x, axis, scale, sign)))
+
+
+def _by_halves(x: TensorVariable, axis: int, scale: float | TensorVariable, sign: int) -> TensorVariable:
+    """Type 4 of an even number n, by Fourier's transform of half as many complex numbers."""
+    n = length(x, axis)
+    half = n // 2
+    angle = (arange(half) + 0.125) * (np.pi / n)
+    c, s = _spread(ew.cos(angle), x, axis), _spread(ew.sin(angle), x, axis)
+    a, b = _part(x, axis, 0, None, 2), flip(_part(x, axis, 1, None, 2), axis)
+    found = _fft(ew.complex_(c * a + s * b, c * b - s * a), axis)
+    c, s = (_scaled(v, 2 * scale) for v in (c, s))
+    first, other = c * ew.real(found) + s * ew.imag(found), s * ew.real(found) - c * ew.imag(found)
+    return _interleaved(first, flip(other if sign > 0 else -other, axis), x, axis)
+
+
+def _by_all(x: TensorVariable, axis: int, scale: float | TensorVariable, sign: int) -> TensorVariable:
+    """Type 4 of any number n, by Fourier's transform of as many complex numbers."""
+    n = length(x, axis)
     c, s = (_spread(v, x, axis) for v in _quarter(n, x.dtype))
     found = _fft(ew.complex_(c * x, -s * x), axis)
     angle = (arange(n) + 0.25) * (np.pi / n)  # the results with even numbers, and from the middle on the odd ones back

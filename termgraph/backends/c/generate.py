@@ -25,7 +25,7 @@ from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
-from termgraph.lower.lengths.index import Poly, Sym, maximum, plus, poly, product
+from termgraph.lower.lengths.index import ZERO, Poly, Sym, maximum, plus, poly, product
 from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Node, Repeat, moving_places
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
@@ -305,7 +305,8 @@ class _Writer:
         for check in self.lowered.lengths.checks.values():
             a, b = p.poly(check.a), p.poly(check.b)
             sign, code = ("!=", LENGTH_DIFFERS) if check.test == "eq" else ("<", LENGTH_TOO_SMALL)
-            lines.append(f"    if ({a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
+            when = f"{p.poly(check.when.a)} {check.when.test} {p.poly(check.when.b)} && " if check.when else ""
+            lines.append(f"    if ({when}{a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
         lines += library_calls.lengths_checked(checked_products(self.nodes), p)
         s = self.signature
         for k, t in enumerate(self.roots):
@@ -315,6 +316,8 @@ class _Writer:
             lines += self.room_for_copies(s.workspace_env(0))
         ends = [[self.bytes_of(b) + self.offsets.get(b, 0) for b in room] for room in self.rooms]
         sizes = [functools.reduce(maximum, room) for room in ends]
+        if any(check.when for check in self.lowered.lengths.checks.values()):  # of what is not computed any number
+            sizes = [maximum(size, ZERO) for size in sizes]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         lines.append(f"    env[{s.work_env}] = ({p.poly(costs)}) / 3;")
         head = [f"    {self.value_text(x)};" for x in self.values]

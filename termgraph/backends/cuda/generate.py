@@ -17,7 +17,7 @@ from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product
 from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.backends.refused import refusal
 from termgraph.config import config
-from termgraph.lower.lengths.index import Poly, evaluate, maximum, product
+from termgraph.lower.lengths.index import Poly, maximum, product
 from termgraph.lower.lengths.shapes import NotLowerable, Site
 from termgraph.lower.loops.tree import Let, Node, walk
 from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, replaceable, targets_of
@@ -93,9 +93,8 @@ class CudaProgram:
     def failed_check(self, env: Mapping[Any, int]) -> tuple[int, int, int, int] | None:
         """(code, site, a, b) of a condition on lengths that does not hold."""
         for check in self.lowered.lengths.checks.values():
-            a, b = evaluate(check.a, env), evaluate(check.b, env)
-            if (a != b) if check.test == "eq" else (a < b):
-                return (1 if check.test == "eq" else 2, check.site, a, b)
+            if found := check.failed(env):
+                return (1 if check.test == "eq" else 2, check.site, *found)
         return None
 
     def bytes_of(self, room: Sequence[Buf]) -> Poly:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from termgraph._records import record
+from termgraph.lower.lengths.checks import Check, NotLowerable, Site, When, sides_of, when_chosen
 from termgraph.lower.lengths.index import (
     ONE,
     ZERO,
@@ -28,7 +29,7 @@ from termgraph.lower.lengths.index import (
     product,
     substitute,
     symbols,
-)
+)  # fmt: skip
 from termgraph.lower.lengths.slices import Cut, cut
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.op import ARG, CONST
@@ -38,38 +39,6 @@ from termgraph.terms.traverse import children_first, work_out
 from termgraph.terms.types import TensorType
 
 Shape = tuple[Poly, ...]
-
-
-class NotLowerable(Exception):
-    """A term that loops cannot express; the Program runs it by its NumPy meaning. `wanted` is a value needed first."""
-
-    def __init__(self, term: Any, why: str, wanted: AnyTerm | None = None) -> None:
-        super().__init__(f"{getattr(term.op, 'name', term)}: {why}")
-        self.term, self.why, self.wanted = term, why, wanted
-
-
-@record(frozen=True)
-class Check:
-    """A condition on lengths: `a == b` (eq) or `a >= b` (ge)."""
-
-    test: str
-    a: Poly
-    b: Poly
-    site: int
-
-
-@record(frozen=True)
-class Site:
-    """What can go wrong at a term. `text` tells the user, with {0} and {1} for the two numbers that do not fit.
-
-    `loops` are the loop terms whose body the term is in, outermost first; {name} in the text is the user's name for
-    `leaf` of the loop `term`.
-    """
-
-    term: Any
-    text: str
-    loops: tuple[AnyTerm, ...] = ()
-    leaf: Any = None
 
 
 class Lengths:
@@ -96,6 +65,7 @@ class Lengths:
         self.bodies: dict[Any, Any] = {}  # loop term -> the lengths of its body
         self.loops: tuple[AnyTerm, ...] = ()  # the loop terms around this graph
         self.guarded = self.sometimes = self.not_surely_needed(roots)
+        self.sides = sides_of(self.order, self.guarded)
         self.indexings: dict[Any, tuple[Shape, Indexing]] = {}  # of terms that index: each is pushed through many times
         self.fitting: dict[tuple[Any, ...], dict[str, Poly]] = {}  # lengths of convolutions of known ones that fit
         self._same: dict[Atom, Poly] = {}
@@ -149,7 +119,7 @@ class Lengths:
         if a is b:
             return a
         self.require(t, "eq", a, b, text, leaf)
-        if a.const is not None and b.const is not None:
+        if (a.const is not None and b.const is not None) or t in self.guarded:  # elsewhere they may differ
             return a
         for old, new in ((b, a), (a, b)):
             sym = _lone_symbol(old)
@@ -166,16 +136,29 @@ class Lengths:
         """Check a condition when the program is entered."""
         if test == "ge" and nonneg(a - b):
             return
-        if t in self.guarded:
-            raise NotLowerable(t, "what has to be checked for it depends on a choice")
+        when = self._when(t) if t in self.guarded else None
         key = (test, a.key, b.key)
+        if when is not None and key not in self.checks:
+            key = (*key, when.test, when.a.key, when.b.key)
         if key not in self.checks:
-            self.checks[key] = Check(test, a, b, self.site(t, text, leaf))
+            self.checks[key] = Check(test, a, b, self.site(t, text, leaf), when)
+
+    def _when(self, t: AnyTerm) -> When | None:
+        """The condition on which a choice falls on a term; None if both of its sides need it."""
+        cases = self.sides.get(t, ())
+        if len({choice for choice, _ in cases}) < len(cases):
+            return None
+        found = when_chosen(self, *cases[0]) if len(cases) == 1 else None
+        if found is None:
+            raise NotLowerable(t, "what has to be checked for it depends on a choice")
+        return found
 
     def as_length(self, t: Any, user: AnyTerm, text: str = "a length cannot be negative: {0}") -> Poly:
         """An integer scalar term as a length: checked not to be negative."""
         n = self.as_poly(t, user)
         if not nonneg(n):
+            if user in self.guarded and self._when(user):  # where the choice falls otherwise it may be negative
+                raise NotLowerable(user, "a length that may be negative depends on a choice")
             self.require(user, "ge", n, ZERO, text)
             sym = _lone_symbol(n)
             if isinstance(sym, Sym) and not sym.natural:

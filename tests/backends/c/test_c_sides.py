@@ -1,0 +1,105 @@
+"""What a side of a choice demands of lengths is checked where the choice falls on that side, in one C program."""
+
+import numpy as np
+import pytest
+import scipy.fft
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.terms.errors import ShapeError
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+x, y, n = T.dmatrix("x"), T.dmatrix("y"), T.lscalar("n")
+
+
+def in_c(args, result, **more):
+    return tg.function(args, result, mode=tg.Mode(linker="c"), **more)
+
+
+def fails(f, *given):
+    with pytest.raises(ShapeError) as caught:
+        f(*given)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "condition", [n > 0, n >= 1, T.eq(n, 1), T.neq(n, 0), ~(n < 1), T.eq(n % 2, 1), n.astype("bool")]
+)
+def test_a_product_is_checked_where_it_is_taken(condition, rng):
+    f = in_c([x, y, n], tg.ifelse(condition, T.dot(x, y).sum(axis=1), T.sin(x).sum(axis=1)))
+    a, b = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
+    np.testing.assert_allclose(f(a, b, 1), (a @ b).sum(axis=1))
+    np.testing.assert_allclose(f(a, b.T, 0), np.sin(a).sum(axis=1))
+    assert "dot" in fails(f, a, b.T, 1)
+
+
+def test_it_may_be_the_other_side(rng):
+    f = in_c([x, y, n], tg.ifelse(n > 3, T.exp(x), x + T.dot(y, y.T)))
+    a, b = rng.normal(size=(3, 3)), rng.normal(size=(3, 5))
+    np.testing.assert_allclose(f(a, b, 3), a + b @ b.T)
+    np.testing.assert_allclose(f(a[:2], b, 4), np.exp(a[:2]))
+    fails(f, a[:2], b, 3)
+
+
+def test_what_both_sides_demand_is_checked_in_any_case(rng):
+    z = x + y
+    f = in_c([x, y, n], tg.ifelse(n > 0, T.exp(z), T.sin(z)))
+    a = rng.normal(size=(2, 3))
+    np.testing.assert_allclose(f(a, a, 0), np.sin(2 * a))
+    for k in (0, 1):
+        fails(f, a, a[:, :2], k)
+
+
+def test_lengths_that_one_side_makes_equal_are_not_equal_on_the_other(rng):
+    u, v = T.dvector("u"), T.dvector("v")
+    f = in_c([u, v, n], tg.ifelse(n > 0, (u + v).sum() + u[-1], u.sum() * v.sum() + v[-1]))
+    a, b = rng.normal(size=5), rng.normal(size=3)
+    np.testing.assert_allclose(f(a, b, 0), a.sum() * b.sum() + b[-1])
+    np.testing.assert_allclose(f(a, a, 1), 2 * a.sum() + a[-1])
+    fails(f, a, b, 1)
+
+
+def test_choices_within_choices_are_pythons_still(rng):
+    inner = tg.ifelse(n > 1, T.dot(x, y), y)
+    f = tg.function([x, y, n], tg.ifelse(n > 0, inner, x))
+    a, b = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    for k, want in ((0, a), (1, b), (2, a @ b)):
+        np.testing.assert_allclose(f(a, b, k), want)
+
+
+def test_gradients_and_updates(rng):
+    count = tg.shared(np.zeros(3))
+    loss = tg.ifelse(n > 0, (T.dot(x, y) ** 2).sum(), (x**3).sum())
+    f = in_c([x, y, n], loss, updates=[(count, count + x[0, 0])])
+    g = tg.function([x, y, n], tg.grad(loss, x))  # whose sides have equal lengths by that condition only
+    a, b = rng.normal(size=(3, 4)), rng.normal(size=(4, 2))
+    np.testing.assert_allclose((f(a, b, 1), f(a, b.T, 0)), (((a @ b) ** 2).sum(), (a**3).sum()))
+    np.testing.assert_allclose(g(a, b, 1), 2 * a @ b @ b.T)
+    np.testing.assert_allclose(g(a, b.T, 0), 3 * a**2)
+    before = count.get_value()
+    fails(f, a, b.T, 1)
+    np.testing.assert_array_equal(count.get_value(), before)
+
+
+def test_transforms_of_nothing_where_nobody_asks_for_them():
+    f = in_c([x, n], tg.ifelse(n > 0, T.fft.irfft(T.fft.rfft(x)).sum(axis=0), T.zeros(x.shape[1] // 2 * 2)))
+    np.testing.assert_array_equal(f(np.zeros((0, 4)), 0), np.zeros(4))
+    np.testing.assert_array_equal(f(np.zeros((2, 0)), 0), np.zeros(0))
+    a = np.arange(8.0).reshape(2, 4)
+    np.testing.assert_allclose(f(a, 1), a.sum(axis=0))
+
+
+@pytest.mark.parametrize("name", ["dct", "idct", "dst", "idst"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_the_fourth_type_of_any_length_is_one_program(name, dtype, rng):
+    a = T.tensor("a", dtype=dtype, shape=(None, None))
+    for axis, norm in ((1, None), (0, "ortho")):
+        f = in_c([a], getattr(T.fft, name)(a, 4, axis=axis, norm=norm))
+        for k in (1, 2, 3, 4, 7, 8, 30, 31):
+            value = rng.normal(size=(3, k)) + 1j * rng.normal(size=(3, k))
+            value = (value if dtype[0] == "c" else value.real).astype(dtype)
+            value = value.T if axis == 0 else value
+            want = getattr(scipy.fft, name)(value, 4, axis=axis, norm=norm)
+            np.testing.assert_allclose(f(value), want, atol=2e-5 if dtype == "float32" else 1e-12, rtol=0)
+    fails(in_c([a], getattr(T.fft, name)(a, 4)), np.zeros((2, 0), dtype))
