@@ -298,6 +298,7 @@ LATER = {
     ("tg_vector_", "tg_moved", "tg_mixed", "tg_mask_", "tg_any_", "tg_hits_", "tg_below_", "tg_fold_", "tg_halved_",
      "tg_unordered_", "tg_whole_f", "tg_whole_known", "tg_among_", "tg_is_among_", "tg_place_", "tg_most_", "tg_arg"):
         lazy("termgraph.backends.c.text.fold_texts"),
+    ("tg_truth_",): lazy("termgraph.backends.c.text.truth_texts"),
     ("tg_to_odd", "tg_from_half", "tg_to_half", "tg_from_bfloat", "tg_round_", "tg_cut_bfloat"):
         lazy("termgraph.backends.c.text.halves"),
     ("tg_rest_vectors", "tg_remainder_by_", "tg_mod_", "tg_floordiv_", "tg_fmod_"):

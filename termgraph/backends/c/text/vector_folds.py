@@ -18,15 +18,25 @@ from termgraph.backends.c.text.float32 import OWN
 from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.c.text.settled_folds import GLANCE, can_settle, is_flat, same_fold_of_rows, settled
 from termgraph.backends.c.text.settled_folds import STEPS as SETTLING
+from termgraph.backends.c.text.vector_bodies import (
+    COMPARED,
+    INFIX,
+    INTS,
+    STEPS,
+    has_nan,
+    mask_text,
+    masked_dtype,
+    size_of,
+    vector_dtype,
+    width_of,
+)
 from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
-from termgraph.lower.lengths.index import ONE, poly
-from termgraph.lower.loops.tree import Accumulate, Call, Let, Loop, Node, Reduce, Write, walk
+from termgraph.lower.lengths.index import ONE, nonneg
+from termgraph.lower.loops.tree import Accumulate, Branch, Call, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.push.arms import taken
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
-from termgraph.terms.dtypes import working_dtype
-from termgraph.terms.op import CONST
-from termgraph.terms.ops.elementwise import cast, switch
+from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.term import AnyTerm
 
 short_rows = lazy("termgraph.backends.c.text.short_rows")
@@ -34,17 +44,9 @@ BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the mac
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
 FEW = 8  # elements that need no vectors: setting eight registers to zero and adding them up takes longer
 FEW_LANES = 16  # elements of which each by itself is as fast as two loops
-STEPS = {"sum": "{acc} += {value};", "prod": "{acc} *= {value};"}
-COMPARED = ("max", "min")
-STEPS |= {kind: "{acc} = tg_vector_" + kind + "_{n}({value}, {acc});" for kind in COMPARED}
 TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
 LITTLE = 8  # statements of a loop over partial results that is written out
 PLACES = 512  # elements among which the largest is found at once
-INFIX = {"add": " + ", "sub": " - ", "mul": " * ", "true_div": " / "}
-FLOATING, WHOLE = ("neg", "sqr", "abs", *INFIX), ("neg", "sqr", "add", "sub", "mul")
-# Which folds there are of vectors; sums and products of whole numbers are made vectors by compilers.
-FOLDED = {dtype: set(STEPS) for dtype in ("float64", "float32", "float16")}
-FOLDED |= {dtype: set(COMPARED) for dtype in ("int64", "int32")}
 
 
 _GIVEN = pattern(r"\b(\w+) = ")  # a name that a loop gives to a value
@@ -52,10 +54,16 @@ _GIVEN = pattern(r"\b(\w+) = ")  # a name that a loop gives to a value
 
 def _is_ahead(load: str, loop: Sequence[str], known: set[str]) -> bool:
     """Whether a load may stand before a loop's body: each step does it, and its index asks for nothing found there."""
-    given = {name for line in loop for name in _GIVEN.findall(line)} - known
     depth = min(len(line) - len(line.lstrip()) for line in loop) + 4
     each = any(load in line and len(line) - len(line.lstrip()) == depth for line in loop)
-    return each and not given & set(re.findall(r"\w+", load))
+    return each and _is_before(load, loop, known)
+
+
+def _is_before(load: str, loop: Sequence[str], known: set[str]) -> bool:
+    """Whether an index asks for nothing that is found in a loop, and no choice whether the element is there."""
+    given = {name for line in loop for name in _GIVEN.findall(line)} - known
+    chosen = any("?" in line.partition(load)[0] for line in loop if load in line)
+    return not chosen and not given & set(re.findall(r"\w+", load))
 
 
 def _before_arms(nodes: Sequence[Node]) -> set[Any]:
@@ -77,13 +85,15 @@ def _is_own(t: AnyTerm) -> bool:
 class CPrinter(VectorLoops):
     """Prints C; folds that vector types can express keep their partial results in registers."""
 
+    end_of_vector = ""  # where the elements end of which a vector is written now
+
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
         return super().used_once(nodes) - _before_arms(nodes)
 
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
         """Short rows of an unknown number of elements are folded side by side, as many as a vector has lanes."""
         fold = short_rows.one_fold(n) if n.body and isinstance(n.body[0], Reduce) and not self.brief else None
-        dtype = _vector_dtype(fold) if fold is not None else None
+        dtype = vector_dtype(fold) if fold is not None else None
         if fold is not None and dtype in ("float64", "float32"):
             begin = short_rows.folded_together(self, n, fold, dtype, begin, end or self.poly(n.var.extent), first)
         super().on_loop(n, begin, end, first)
@@ -150,14 +160,13 @@ class CPrinter(VectorLoops):
         """Truth values are made whole numbers before: a vector of them has as many elements as all lanes, of which too
         few are left, and of fewer gcc makes no vectors. A few cheap elements are done one by one.
         """
-        at, head = len(self.lines), f"for (int64_t u = 0; u < {count}; u++)"
+        at = len(self.lines)
         super().last_lanes(count, body, i, base, width)
         written = self.lines[at:]
         inside = list(walk(list(body)))
         stored = {n.buf for n in inside if isinstance(n, Write)}
-        names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool" and b not in stored))
         folds = [n.fold.type.dtype for n in inside if isinstance(n, Accumulate)]
-        loads = re.findall(rf"\b(?:{names})\[[^\[\]]*\]", "\n".join(written)) if names else []
+        loads = self.truths(written, stored)
         if not loads or "float64" not in folds or not all(_is_ahead(load, written, {i, "u"}) for load in loads):
             return
         del self.lines[at:]
@@ -165,13 +174,42 @@ class CPrinter(VectorLoops):
             with self.block(f"if ({count} < {FEW_LANES})"):
                 self.lines += ["    " + line for line in written]
         with self.block("else" if cheap else ""):
-            for load in dict.fromkeys(loads):
-                wide = self.names.new("m")
-                self.add(f"int64_t {wide}[{width}]{self.d.aligned};")
-                with self.block(head):
-                    self.add(f"const int64_t {i} = {base} + u;", f"{wide}[u] = {load};")
-                written = [line.replace(load, f"{wide}[u]") for line in written]
+            written = self.widened(loads, written, "int64_t", width, i, base, count)
             self.lines += ["    " + line for line in written]
+
+    def sweep(self, s: Sweep, n: Columns, base: str, count: str) -> None:
+        """Truth values that are the same in all rows are made whole numbers before: see `last_lanes`."""
+        at = len(self.lines)
+        super().sweep(s, n, base, count)
+        dtypes = {f.type.dtype for f in s.folds}
+        written, stored, i = self.lines[at:], {x.buf for x in walk([n]) if isinstance(x, Write)}, f"i{n.var.level}"
+        if s.var is None or len(dtypes) > 1 or not dtypes <= set(INTS) or any(isinstance(x, Branch) for x in walk([s])):
+            return
+        loads = [
+            x for x in self.truths(written, stored) if re.search(rf"\b{i}\b", x) and _is_before(x, written, {i, "u"})
+        ]
+        del self.lines[at:]
+        rows = s.var.extent
+        count = count if nonneg(rows - 1) else f"({self.poly(rows)} > 0 ? {count} : 0)"  # of no rows nothing is there
+        self.lines += self.widened(loads, written, INTS[dtypes.pop()], n.width, i, base, count)
+
+    def truths(self, lines: Sequence[str], stored: set[Any]) -> list[str]:
+        """The loads of truth values from arrays that are not stored to meanwhile."""
+        names = "|".join(sorted(b.name for b in self.bufs if b.dtype == "bool" and b not in stored))
+        found = re.findall(rf"\b(?:{names})\[[^\[\]]*\]", "\n".join(lines)) if names else []
+        return list(dict.fromkeys(found))
+
+    def widened(
+        self, loads: Sequence[str], written: list[str], number: str, width: int, i: str, base: str, count: str
+    ) -> list[str]:
+        """Lines that read whole numbers instead of truth values; these are written before, all lanes of each."""
+        for load in loads:
+            wide = self.names.new("m")
+            self.add(f"{number} {wide}[{width}]{self.d.aligned};")
+            with self.block(f"for (int64_t u = 0; u < {count}; u++)"):
+                self.add(f"const int64_t {i} = {base} + u;", f"{wide}[u] = {load};")
+            written = [line.replace(load, f"{wide}[u]") for line in written]
+        return written
 
     def find_places(self, n: Reduce, begin: str, end: str, between: str) -> None:
         """Where the largest or smallest elements are: the elements of a block side by side, then its extreme."""
@@ -229,7 +267,7 @@ class CPrinter(VectorLoops):
     def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results: truth values are as wide as what they were compared for."""
         if f.op.params["kind"] in ("any", "all"):
-            return TRUTHS[_width(f.args[0])]
+            return TRUTHS[width_of(f.args[0])]
         return super().fold_ctype(f)
 
     def reduce_in_lanes(self, n: Reduce, begin: str, end: str) -> None:
@@ -237,18 +275,21 @@ class CPrinter(VectorLoops):
 
         Of a known number of elements there are no more vectors than they fill, and nothing is written that never runs.
         """
-        dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
+        dtype, known = vector_dtype(n), self.known_count(n, begin, end)
         may_be_few = known is None and begin == "0" and end == self.poly(n.var.extent)
-        stored = _vector_dtype(n, writes=True) if dtype is None and not self.brief else None
+        stored = vector_dtype(n, writes=True) if dtype is None and not self.brief else None
         if stored is not None and any(f.op.params["kind"] in COMPARED for f in n.folds):
             dtype = stored  # of comparisons that NaN win the compiler makes longer loops
         elif stored is not None and may_be_few:
             self.few_or_lanes(n, stored, begin, end)
             return
-        if dtype is None or (known is not None and known < WIDEST // _size(dtype)):
+        if dtype is None and may_be_few and not self.brief and (masked := masked_dtype(n)) is not None:
+            self.few_or_lanes(n, masked, begin, end, BYTES // size_of(masked))
+            return
+        if dtype is None or (known is not None and known < WIDEST // size_of(dtype)):
             super().reduce_in_lanes(n, begin, end)
             return
-        nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * _size(dtype))
+        nbytes = BYTES if known is None else min(BYTES, power_of_two(known) * size_of(dtype))
         accs = {f: self.names.new("a") for f in n.folds}
         if may_be_few:
             self.few_elements(n, dtype, accs, end)
@@ -260,13 +301,20 @@ class CPrinter(VectorLoops):
 
     def are_whole_vectors(self, n: Reduce, begin: str, end: str) -> bool:
         """Whether a fold compares integers, enough for the widest vector as far as is known."""
-        dtype, known = _vector_dtype(n), self.known_count(n, begin, end)
-        return dtype in ("int32", "int64") and (known is None or known >= WIDEST // _size(dtype))
+        dtype, known = vector_dtype(n), self.known_count(n, begin, end)
+        return dtype in ("int32", "int64") and (known is None or known >= WIDEST // size_of(dtype))
 
-    def few_or_lanes(self, n: Reduce, dtype: str, begin: str, end: str) -> None:
-        """Folds in a loop that also writes: many elements as ever, few as vectors that end early."""
+    def few_or_lanes(self, n: Reduce, dtype: str, begin: str, end: str, some: int = 0) -> None:
+        """Folds in a loop that also writes, or has truth values: many elements as ever, few as vectors that end early.
+
+        Up to `some` elements are whole vectors and one that ends early.
+        """
         accs = {f: self.names.new("a") for f in n.folds}
         self.few_elements(n, dtype, accs, end)
+        if some:
+            with self.block(f"else if ({end} <= {some})"):
+                self.whole_vectors(n, dtype, accs, begin, end, BYTES, some)
+                self.add_up_vectors(dtype, accs, BYTES)
         with self.block("else"):
             super().reduce_in_lanes(n, begin, end)
             self.add(*[f"{acc} = {self.text[f]};" for f, acc in accs.items()])
@@ -277,7 +325,7 @@ class CPrinter(VectorLoops):
         """The folds of the partial results."""
         for f, acc in accs.items():
             kind, short = f.op.params["kind"], SHORT[dtype]
-            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and _has_nan(f) else ""
+            nan = f", {acc}_nan[0] | {acc}_nan[1]" if kind in COMPARED and has_nan(f) else ""
             given = f"{acc}_vector, {nbytes} / tg_vector_bytes{nan}"
             self.add(f"{declared}{acc} = tg_fold_{kind}_{short}({given});")
 
@@ -286,7 +334,7 @@ class CPrinter(VectorLoops):
 
         They are added up in the same order as more are.
         """
-        size, i = _size(dtype), f"i{n.var.level}"
+        size, i = size_of(dtype), f"i{n.var.level}"
         for acc in accs.values():
             self.add(f"{self.d.ctype(dtype)} {acc};")
         with self.block(f"if ({end} <= {FEW})"):
@@ -298,7 +346,7 @@ class CPrinter(VectorLoops):
 
     def last_vector(self, n: Reduce, dtype: str, accs: dict[Any, str], base: str, end: str, nbytes: int) -> None:
         """The elements after the last whole vector, for the partial results whose turn it is."""
-        size, i, at = _size(dtype), f"i{n.var.level}", self.names.new("w")
+        size, i, at = size_of(dtype), f"i{n.var.level}", self.names.new("w")
         one = f"(tg_vector_bytes / {size})"
         self.add(f"const int64_t {at} = ({end} - {base}) / {one};")
         with self.block(f"if (({end} - {base}) % {one})"):
@@ -312,7 +360,7 @@ class CPrinter(VectorLoops):
 
         What is beyond the end is neither read nor written, and changes no fold.
         """
-        short, below = SHORT[dtype], self.names.new("m")
+        short, below, self.end_of_vector = SHORT[dtype], self.names.new("m"), end
         self.add(f"const tg_mask_{short} {below} = tg_below_{short}({end} - i{n.var.level});")
         names, kept = self.vector_values(n, dtype, below), {}
         for f in n.folds:
@@ -332,14 +380,16 @@ class CPrinter(VectorLoops):
                 part = f"tg_vector_put_part_{short}({at}, {value}, {below});"
                 self.add(part if below else f"*(tg_vector_{short} *)({at}) = {value};")
 
-    def whole_vectors(self, n: Reduce, dtype: str, accs: dict[Any, str], begin: str, end: str, nbytes: int) -> None:
-        """The partial results of all elements."""
-        known, size = self.known_count(n, begin, end), _size(dtype)
+    def whole_vectors(
+        self, n: Reduce, dtype: str, accs: dict[Any, str], begin: str, end: str, nbytes: int, some: int = 0
+    ) -> None:
+        """The partial results of all elements, of which there are at most `some`, if that is said."""
+        known, size = self.known_count(n, begin, end), size_of(dtype)
         group, i, k, one = BYTES // size, f"i{n.var.level}", self.names.new("b"), f"tg_vector_bytes / {size}"
         self.declare_vectors(accs, nbytes)
         self.add(f"int64_t {k} = {begin};")
         at = f"const int64_t {i} = {k} + v * ({one});"
-        if known is None or known >= group:
+        if not some and (known is None or known >= group):
             with self.block(f"for (; {k} + {group} <= {end}; {k} += {group})"), self.each_vector(nbytes):
                 self.add(at)
                 self.vector_steps(n, dtype, accs)
@@ -361,7 +411,7 @@ class CPrinter(VectorLoops):
         for f, acc in accs.items():
             short = SHORT[f.type.dtype]
             self.add(f"tg_vector_{short} {acc}_vector[{nbytes} / tg_vector_bytes];")
-            if f.op.params["kind"] in COMPARED and _has_nan(f):
+            if f.op.params["kind"] in COMPARED and has_nan(f):
                 self.add(f"tg_mask_{short} {acc}_nan[2] = {{{{0}}}};")
         with self.each_vector(nbytes):
             for f, acc in accs.items():
@@ -379,9 +429,10 @@ class CPrinter(VectorLoops):
         short, names = SHORT[dtype], {}
         for x in n.body:
             if isinstance(x, Let):
-                names[x.term] = self.names.new("x")
+                kind = "mask" if x.term.type.dtype == "bool" else "vector"
                 text = self.vector_text(x, n, short, names, below)
-                self.add(f"const tg_vector_{short} {names[x.term]} = {text};")
+                names[x.term] = self.names.new("x")
+                self.add(f"const tg_{kind}_{short} {names[x.term]} = {text};")
         return names
 
     def advance(self, n: Reduce, dtype: str, accs: dict[Any, str], values: dict[Any, str]) -> None:
@@ -390,7 +441,7 @@ class CPrinter(VectorLoops):
         for f in n.folds:
             kind, acc = f.op.params["kind"], accs[f]
             self.add(STEPS[kind].format(acc=f"{acc}_vector[v]", value=values[f], n=short))
-            if kind in COMPARED and _has_nan(f):
+            if kind in COMPARED and has_nan(f):
                 self.add(f"{acc}_nan[v & 1] |= (tg_mask_{short})({values[f]} != {values[f]});")
 
     def vector_text(self, x: Let, n: Reduce, short: str, names: dict[Any, str], below: str) -> str:
@@ -402,6 +453,9 @@ class CPrinter(VectorLoops):
             step = offset.coefficient(n.var)
             at, part = f"{buf.name} + {self.poly(offset)}", "_part" if below else ""
             masked = f", {below}" if below else ""
+            if buf.dtype == "bool":
+                left = f", {self.end_of_vector} - i{n.var.level}" if below else ""
+                return f"tg_truth{part}_{short}((const uint8_t *)({at}){left})"
             if step is not ONE:
                 return f"tg_vector_spread{part}_{short}({at}, {self.poly(step)}{masked})"
             if buf.dtype == "float16":
@@ -409,6 +463,11 @@ class CPrinter(VectorLoops):
             return f"tg_vector_part_{short}({at}{masked})" if below else f"*(const tg_vector_{short} *)({at})"
         args = [names[a] if a in names else self.ref(a) for a in x.term.args]
         name = x.term.op.family.name
+        if x.term.type.dtype == "bool":
+            return mask_text(x.term, args, [a in names for a in x.term.args], n.folds[0].type.dtype, short)
+        if name == "switch":
+            arms = [a if t in names else f"{a} - (tg_vector_{short}){{0}}" for a, t in zip(args[1:], x.term.args[1:])]
+            return f"tg_truth_pick_{short}({args[0]}, {', '.join(arms)})"
         if name == "cast":
             return args[0]
         if name == "sqr":
@@ -424,76 +483,3 @@ def _finds_places(n: Reduce) -> bool:
         return False
     known = all(f.args[0].type.dtype in ("float32", "float64", "int32", "int64") for f in n.folds)
     return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
-
-
-def _has_nan(t: AnyTerm) -> bool:
-    return t.type.np_dtype.kind == "f"
-
-
-def _size(dtype: str) -> int:
-    """The bytes of a number that folds of vectors are made of."""
-    return 8 if dtype in ("float64", "int64") else 4
-
-
-def _width(t: AnyTerm) -> int:
-    """The bytes of the widest operand that a truth value is computed from."""
-    seen: set[Any] = set()
-    stack, width = [t], 1
-    while stack:
-        t = stack.pop()
-        if t not in seen:
-            seen.add(t)
-            if t.type.dtype == "bool":
-                stack.extend(t.args)
-            else:
-                width = max(width, working_dtype(t.type.np_dtype).itemsize)
-    return min(width, 8)
-
-
-def _vector_dtype(n: Reduce, writes: bool = False) -> str | None:
-    """The dtype in which the whole body is computed, if vector types can express it, with what it writes or without."""
-    folded = {f.type.dtype for f in n.folds}
-    inside = {t.term.type.dtype for t in n.body if isinstance(t, Let)}
-    dtypes = folded | (inside - {"float16"} if folded == {"float32"} else inside)
-    dtype = dtypes.pop()
-    kinds = {f.op.params["kind"] for f in n.folds}
-    if dtypes or dtype not in FOLDED or not kinds <= FOLDED[dtype]:
-        return None
-    known: set[Any] = set()
-    for x in n.body:
-        if isinstance(x, Let):
-            if not _is_vector(x, n, known):
-                return None
-            known.add(x.term)
-        elif isinstance(x, Write) and writes:
-            if not (x.value in known or x.value.op is CONST) or not _is_put(x, n, dtype):
-                return None
-        elif not isinstance(x, Accumulate) or x.fold.args[0] not in known:
-            return None
-    return dtype
-
-
-def _is_put(x: Write, n: Reduce, dtype: str) -> bool:
-    """Whether a vector is stored side by side, where nothing in the loop is read from."""
-    rest = x.offset.without([n.var])
-    beside = x.offset.coefficient(n.var) is ONE and n.var not in rest.fv
-    places = [place_of(y) for y in n.body if isinstance(y, Let)]
-    apart = all(place is None or place[0] is not x.buf for place in places)
-    return beside and apart and x.mode == "set" and x.buf.dtype == dtype and dtype in ("float64", "float32")
-
-
-def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
-    """Whether a value is a vector of elements at equal distances, or arithmetic on such vectors."""
-    place = place_of(x)
-    if place is not None:
-        buf, offset = place
-        step, rest = offset.coefficient(n.var), offset.without([n.var])
-        own = n.var not in step.fv and n.var not in rest.fv and rest + step * poly(n.var) is offset
-        own = own and (step is ONE or buf.dtype != "float16")
-        return own and buf.dtype == x.term.type.dtype
-    if x.term.op.family is cast:  # both are computed in float
-        return x.term.type.dtype == "float32" and x.term.args[0].type.dtype == "float16" and x.term.args[0] in inside
-    same = all(a.type.dtype == x.term.type.dtype for a in x.term.args)
-    dtype = x.term.type.dtype  # results of 16 bits would have to be rounded
-    known = x.term.op.family.name in (("neg", "abs") if dtype == "float16" else WHOLE if dtype[0] == "i" else FLOATING)
-    return known and same and any(a in inside for a in x.term.args)
