@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.shapes import NotLowerable
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.push.expand import BLAS_DTYPES, expand
 from termgraph.vm.partition import Refusal
 

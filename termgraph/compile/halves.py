@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from termgraph.compile.capture import Passes
     from termgraph.compile.values import Rewritten
     from termgraph.lower import lowering
-    from termgraph.lower.lengths import index, shapes
+    from termgraph.lower.lengths import checks, index
     from termgraph.lower.loops import tree
     from termgraph.lower.memory import plan
     from termgraph.lower.push.kernel import Buf
     from termgraph.terms.term import AnyTerm
 else:
+    checks = lazy("termgraph.lower.lengths.checks")
     index = lazy("termgraph.lower.lengths.index")
     lowering = lazy("termgraph.lower.lowering")
     plan = lazy("termgraph.lower.memory.plan")
-    shapes = lazy("termgraph.lower.lengths.shapes")
     tree = lazy("termgraph.lower.loops.tree")
 
 WIDE = ("float32", "float64")
@@ -79,7 +79,7 @@ def _waiting(value: Rewritten, passes: Passes) -> _Waiting:
     try:
         region = lowering.Region(value.roots, lowering.Target(rows_in_loops=True, whole_vectors=True), known=known)
         lowered = lowering.planted(lowering.stored(lowering.measured(lowering.expanded(region))))
-    except shapes.NotLowerable:
+    except checks.NotLowerable:
         return _Waiting()
     every = lowered.statements.stored
     every = every | {b: lowered.outputs[k] for k, b in lowering.targets_of(lowered).items()}

@@ -22,7 +22,7 @@ from termgraph.terms.traverse import substitute
 timers = lazy("termgraph.backends.c.text.timers")
 
 if TYPE_CHECKING:
-    from termgraph.lower.lengths.shapes import Site
+    from termgraph.lower.lengths.checks import Site
     from termgraph.terms.term import AnyTerm
 
 # A pass that finds little in loops that are written out (known bits of numbers) and takes some of gcc's time. The one

@@ -25,8 +25,8 @@ from termgraph.backends.c.text.packing import PACKING
 from termgraph.backends.c.text.ranges import VECTOR_CALL
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, maximum, plus, poly, product
-from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.tree import Call, Node, Repeat, moving_places
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE, elsewhere

@@ -17,8 +17,8 @@ from termgraph.backends.cuda.text.functions import AxisCall, KernelText, Product
 from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.backends.refused import refusal
 from termgraph.config import config
+from termgraph.lower.lengths.checks import NotLowerable, Site
 from termgraph.lower.lengths.index import Poly, maximum, product
-from termgraph.lower.lengths.shapes import NotLowerable, Site
 from termgraph.lower.loops.tree import Let, Node, walk
 from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import any_strides

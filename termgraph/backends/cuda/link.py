@@ -17,7 +17,7 @@ from termgraph.backends.cuda.run.device_array import Spare, as_device_array, to_
 from termgraph.backends.cuda.run.executor import Executable
 from termgraph.backends.cuda.run.loop_calls import LoopProgram
 from termgraph.backends.cuda.text.user_kernels import UserProgram, brings_a_kernel
-from termgraph.lower.lengths.shapes import NotLowerable
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.stages import Ledger
 from termgraph.terms.ops.loop import loop
 from termgraph.terms.ops.transfer import COPIES, Judge, gpu_from_gpu, gpu_from_host, host_from_gpu, resident, to_device

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
-from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, NotLowerable, Shape
+from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, Shape
 from termgraph.terms.op import ARG
 from termgraph.terms.ops.control import ifelse
 from termgraph.terms.ops.loop import Parts, loop, negative_text, too_short_text

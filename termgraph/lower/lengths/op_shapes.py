@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
-from termgraph.lower.lengths.shapes import SHAPES, Lengths, NotLowerable, Shape, indexing, is_arithmetic
+from termgraph.lower.lengths.shapes import SHAPES, Lengths, Shape, indexing, is_arithmetic
 from termgraph.terms.op import CONST
 from termgraph.terms.term import AnyTerm
 

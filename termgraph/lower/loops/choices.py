@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from termgraph.lower.lengths.shapes import NotLowerable
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.loops.lazy import edge_of
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Choice, Node

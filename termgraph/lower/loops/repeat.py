@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph._records import record
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, poly, product
-from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.loops.choices import choose
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Carried, Node, Repeat, Rows

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, less, nonneg, poly, product
-from termgraph.lower.lengths.shapes import Indexing, NotLowerable, indexing
+from termgraph.lower.lengths.shapes import Indexing, indexing
 from termgraph.lower.push.driver import Index, Push, Steps, moves, pushes
 from termgraph.lower.push.kernel import ARG_FOLDS, FALSE, TRUE
 from termgraph.lower.push.small_folds import written_out

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ZERO, Poly, Var, poly
-from termgraph.lower.lengths.shapes import Lengths, NotLowerable
+from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.push.kernel import Buf, Scalars
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm, Const

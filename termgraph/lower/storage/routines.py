@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, minimum, poly, product
-from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, NotLowerable, Shape
+from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, Shape
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.memory.operand_places import place_of
 from termgraph.lower.push.kernel import Buf

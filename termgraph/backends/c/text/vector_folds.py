@@ -426,7 +426,8 @@ class CPrinter(VectorLoops):
 
     def vector_values(self, n: Reduce, dtype: str, below: str = "") -> dict[Any, str]:
         """What is computed of one vector of elements; with a mask only of those that are `below` the end."""
-        short, names = SHORT[dtype], {}
+        short = SHORT[dtype]
+        names: dict[Any, str] = {}
         for x in n.body:
             if isinstance(x, Let):
                 kind = "mask" if x.term.type.dtype == "bool" else "vector"

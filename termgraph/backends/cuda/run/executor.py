@@ -34,8 +34,8 @@ from termgraph.backends.cuda.text.functions import (
     Steps,
 )
 from termgraph.backends.cuda.text.gemm import ACTS, NUMBERS
+from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import evaluate
-from termgraph.lower.lengths.shapes import NotLowerable
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import working_dtype
 
