@@ -16,12 +16,14 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, TensorLike
 from termgraph.tensor.points import computed_points, known_points, of_points, over_axes
 from termgraph.tensor.protocols import refuse_in
+from termgraph.tensor.shaping import specify_shape
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES
 from termgraph.terms.op import Op
 from termgraph.terms.ops import fft as ops
-from termgraph.terms.ops.elementwise import conj, real
+from termgraph.terms.ops.control import ifelse
+from termgraph.terms.ops.elementwise import conj, eq, real
 from termgraph.terms.ops.shapes import normal_axis
 
 
@@ -36,8 +38,10 @@ def _symbolic_points(op: Op, a: TensorVariable, n: TensorVariable, axis: int, no
     """The transform of a number of points that is known when it runs: of an array that is cut or filled to it."""
     if op is not ops.irfft:
         return op(of_points(a, n, axis), n=None, axis=axis, norm=norm)
-    whole = _whole_spectrum(of_points(a, n // 2 + 1, axis), n, axis)
-    return real(ops.ifft(whole, n=None, axis=axis, norm=norm))
+    a = of_points(a, n // 2 + 1, axis)
+    even, odd = op(a, n=None, axis=axis, norm=norm), ops.ifft(_whole_spectrum(a, n, axis), n=None, axis=axis, norm=norm)
+    sides = [specify_shape(x, *[n if d == axis else None for d in range(a.ndim)]) for x in (even, real(odd))]
+    return as_tensor(ifelse.bind(n=1)(eq(n % 2, 0), *sides))
 
 
 def _function(op: Op, doc: str) -> Callable:

@@ -14,11 +14,7 @@ from termgraph._records import record, replace
 from termgraph.backends.c.cprogram import APART, FLAGS, GATHERS, MULTIPLY_ADD, WIDE, CProgram
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.signature import CellInput, Input, Output, Signature, Update
-from termgraph.backends.c.text import (
-    library_calls,
-    loop_flags,
-    prelude,
-)
+from termgraph.backends.c.text import library_calls, loop_flags, prelude
 from termgraph.backends.c.text.dialect import SHORT, CDialect
 from termgraph.backends.c.text.kernels import KernelWriter
 from termgraph.backends.c.text.packing import PACKING
@@ -27,7 +23,7 @@ from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, maximum, plus, poly, product
-from termgraph.lower.loops.tree import Call, Node, Repeat, moving_places
+from termgraph.lower.loops.tree import Call, Choice, Node, Repeat, moving_places
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE, elsewhere
 from termgraph.lower.memory.strides import Kinds
@@ -40,6 +36,7 @@ from termgraph.stages import Ledger
 from termgraph.terms.leaves import Arg
 from termgraph.vm.partition import Refusal
 
+room_sizes = lazy("termgraph.backends.c.text.room_sizes")
 routine_helpers = lazy("termgraph.backends.c.text.routine_helpers")
 step_loops = lazy("termgraph.backends.c.text.step_loops")
 micro_kernels, packed_factors, small_products, thin_products = [
@@ -305,8 +302,8 @@ class _Writer:
         for check in self.lowered.lengths.checks.values():
             a, b = p.poly(check.a), p.poly(check.b)
             sign, code = ("!=", LENGTH_DIFFERS) if check.test == "eq" else ("<", LENGTH_TOO_SMALL)
-            when = f"{p.poly(check.when.a)} {check.when.test} {p.poly(check.when.b)} && " if check.when else ""
-            lines.append(f"    if ({when}{a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
+            asked = f"{p.poly(check.when.a)} {check.when.test} {p.poly(check.when.b)} && " if check.when else ""
+            lines.append(f"    if ({asked}{a} {sign} {b}) return tg_fail(st, {code}, {check.site}, {a}, {b}, 0, 0);")
         lines += library_calls.lengths_checked(checked_products(self.nodes), p)
         s = self.signature
         for k, t in enumerate(self.roots):
@@ -314,11 +311,13 @@ class _Writer:
         lines += self.numbers(p, lengths)
         if self.packed:
             lines += self.room_for_copies(s.workspace_env(0))
-        ends = [[self.bytes_of(b) + self.offsets.get(b, 0) for b in room] for room in self.rooms]
-        sizes = [functools.reduce(maximum, room) for room in ends]
-        if any(check.when for check in self.lowered.lengths.checks.values()):  # of what is not computed any number
-            sizes = [maximum(size, ZERO) for size in sizes]
+        ends = [[(b, self.bytes_of(b) + self.offsets.get(b, 0)) for b in room] for room in self.rooms]
+        when = {b: test for n in self.nodes if isinstance(n, Choice) for b, test in n.when.items()}
+        sure = [[size for b, size in room if b not in when] or [ZERO] for room in ends]
+        sizes = [functools.reduce(maximum, room) for room in sure]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
+        if when:  # what a choice may leave out has room in calls in which it is taken
+            lines += room_sizes.larger(p, ends, when, s.workspace_env(self.copied))
         lines.append(f"    env[{s.work_env}] = ({p.poly(costs)}) / 3;")
         head = [f"    {self.value_text(x)};" for x in self.values]
         head += [f"    const int64_t {x.name} = env[{self.env_of(x)}];" for x in p.syms if x.name not in self.values]

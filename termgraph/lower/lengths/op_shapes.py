@@ -117,7 +117,9 @@ def _specified(s: Lengths, t: AnyTerm) -> Shape:
     out = []
     for d, (n, flag) in enumerate(zip(s[x], t.op.params["known"])):
         text = t.op.params["told"] or f"dimension {d} has length {{0}}, {{1}} was promised"
-        out.append(s.equal(t, n, s.as_length(next(terms), t), text) if flag else n)
+        promised = s.as_length(next(terms), t) if flag else n
+        same = s.equal(t, n, promised, text)
+        out.append(promised if t in s.guarded else same)  # in a side of a choice only it is equal
     return tuple(out)
 
 

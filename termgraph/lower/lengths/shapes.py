@@ -157,10 +157,8 @@ class Lengths:
         """An integer scalar term as a length: checked not to be negative."""
         n = self.as_poly(t, user)
         if not nonneg(n):
-            if user in self.guarded and self._when(user):  # where the choice falls otherwise it may be negative
-                raise NotLowerable(user, "a length that may be negative depends on a choice")
             self.require(user, "ge", n, ZERO, text)
-            sym = _lone_symbol(n)
+            sym = _lone_symbol(n) if user not in self.guarded else None
             if isinstance(sym, Sym) and not sym.natural:
                 self._replace(sym, poly(Sym(sym.name)))
         return self._norm(n)

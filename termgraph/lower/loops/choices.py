@@ -5,10 +5,10 @@ What both sides, or anything else, surely needs is stored before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.checks import NotLowerable
+from termgraph.lower.lengths.checks import NotLowerable, When, when_chosen
 from termgraph.lower.loops.lazy import edge_of
 from termgraph.lower.loops.plan import Planner
 from termgraph.lower.loops.tree import Choice, Node
@@ -54,7 +54,14 @@ def choose(s: Storage, t: AnyTerm) -> None:
     consts = {c: b for _, storage in trees for c, b in storage.consts.items()}
     then, orelse = (nodes for nodes, _ in trees)
     reads = tuple(leaves.values())
-    s.add(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts))
+    when = {} if s.lengths.loops else _when(s, t, [storage.temps for _, storage in trees], made)
+    s.add(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts, when))
+
+
+def _when(s: Storage, t: AnyTerm, temps: Sequence[Iterable[Buf]], made: set[Buf]) -> dict[Buf, When]:
+    """On which condition there are temporaries of either side, where a call knows it before it makes room for them."""
+    found = [when_chosen(s.lengths, t, side) for side in (0, 1)]
+    return {b: when for when, bufs in zip(found, temps) if when for b in bufs if b not in made}
 
 
 def _projections(s: Storage, t: AnyTerm) -> dict[int, Buf]:

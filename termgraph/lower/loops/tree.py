@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from termgraph._records import record
+from termgraph.lower.lengths.checks import When
 from termgraph.lower.lengths.index import ZERO, Poly, Var
 from termgraph.lower.push.kernel import Buf
 
@@ -217,7 +218,7 @@ class Compound(Node):
 
 @record(eq=False)
 class Choice(Compound):
-    """One of two trees is run; both write the same results."""
+    """One of two trees is run; both write the same results. `when` says on which conditions there are temporaries."""
 
     inside = ("then", "orelse")
     condition: Any
@@ -227,6 +228,7 @@ class Choice(Compound):
     bufs: tuple[Buf, ...]
     rooms: list[list[Buf]]
     consts: dict[Any, Buf]
+    when: dict[Buf, When]
     rank: int = 0
 
     def operands(self) -> list[tuple[Buf, Poly]]:

@@ -103,3 +103,24 @@ def test_the_fourth_type_of_any_length_is_one_program(name, dtype, rng):
             want = getattr(scipy.fft, name)(value, 4, axis=axis, norm=norm)
             np.testing.assert_allclose(f(value), want, atol=2e-5 if dtype == "float32" else 1e-12, rtol=0)
     fails(in_c([a], getattr(T.fft, name)(a, 4)), np.zeros((2, 0), dtype))
+
+
+def test_inverse_transforms_of_numbers_of_points_that_a_call_says(rng):
+    z = T.tensor("z", dtype="complex128", shape=(None, None))
+    for axis in (0, 1):
+        f = in_c([z, n], T.fft.irfft(z, n, axis=axis))
+        for k in (1, 2, 3, 6, 7):
+            a = rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4))
+            np.testing.assert_allclose(f(a, k), np.fft.irfft(a, k, axis=axis), atol=1e-14)
+        for k in (0, -1, -(10**12)):
+            with pytest.raises(ValueError, match=r"Invalid number of FFT|negative|promised"):
+                f(a, k)
+
+
+def test_what_is_not_taken_has_no_room():
+    f = in_c([x], tg.ifelse(x.shape[0] < 1000, T.exp(T.dot(x, x.T)).sum(), x.sum()))
+    assert f(np.ones((3_000_000, 1))) == 3_000_000  # the product would have 72 TB
+    np.testing.assert_allclose(f(np.ones((10, 1))), 100 * np.e)
+    g = in_c([n], tg.ifelse(n > 0, T.exp(T.cumsum(T.arange(n) * 1.0)).sum(), T.constant(0.0)))
+    assert g(-(10**12)) == 0
+    np.testing.assert_allclose(g(3), np.exp([0, 1, 3]).sum())
