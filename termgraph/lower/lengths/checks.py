@@ -6,16 +6,16 @@ What one side of a choice demands has to hold where the choice falls on that sid
 from __future__ import annotations
 
 import operator as op
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from termgraph._records import NamedTuple, record
 from termgraph.lower.lengths.index import ZERO, Poly, evaluate
 from termgraph.lower.loops.lazy import is_lazy, surely_needed
 from termgraph.terms.term import AnyTerm
 
-if TYPE_CHECKING:
-    from termgraph.lower.lengths.shapes import Lengths
+# An integer scalar term as a polynomial, for a term that uses it; NotLowerable if it is none.
+AsPoly = Callable[[Any, AnyTerm], Poly]
 
 # Comparisons of integers as C writes them, what they mean, their names here, and their opposites.
 HOLDS = {"==": op.eq, "!=": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge}
@@ -85,18 +85,18 @@ def sides_of(order: Sequence[Any], guarded: Collection[Any]) -> dict[Any, list[t
     return out
 
 
-def when_chosen(s: Lengths, choice: AnyTerm, side: int) -> When | None:
+def when_chosen(as_poly: AsPoly, choice: AnyTerm, side: int) -> When | None:
     """The condition under which a choice falls on a side, as one on integers; None if it is no such condition."""
     c, opposite = choice.args[0], bool(side)
     while c.op.family.name == "logical_not":
         c, opposite = c.args[0], not opposite
     try:
         if c.op.family.name in SIGNS and all(a.type.ndim == 0 and a.type.kind in "iu" for a in c.args):
-            test, a, b = SIGNS[c.op.family.name], *[s.as_poly(x, choice) for x in c.args]
+            test, a, b = SIGNS[c.op.family.name], *[as_poly(x, choice) for x in c.args]
         elif c.type.kind in "iu":
-            test, a, b = "!=", s.as_poly(c, choice), ZERO
+            test, a, b = "!=", as_poly(c, choice), ZERO
         elif c.op.family.name == "cast" and c.args[0].type.kind in "iu":
-            test, a, b = "!=", s.as_poly(c.args[0], choice), ZERO
+            test, a, b = "!=", as_poly(c.args[0], choice), ZERO
         else:
             return None
     except (NotLowerable, KeyError):

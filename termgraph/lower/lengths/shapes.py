@@ -148,7 +148,7 @@ class Lengths:
         cases = self.sides.get(t, ())
         if len({choice for choice, _ in cases}) < len(cases):
             return None
-        found = when_chosen(self, *cases[0]) if len(cases) == 1 else None
+        found = when_chosen(self.as_poly, *cases[0]) if len(cases) == 1 else None
         if found is None:
             raise NotLowerable(t, "what has to be checked for it depends on a choice")
         return found

@@ -60,7 +60,7 @@ def choose(s: Storage, t: AnyTerm) -> None:
 
 def _when(s: Storage, t: AnyTerm, temps: Sequence[Iterable[Buf]], made: set[Buf]) -> dict[Buf, When]:
     """On which condition there are temporaries of either side, where a call knows it before it makes room for them."""
-    found = [when_chosen(s.lengths, t, side) for side in (0, 1)]
+    found = [when_chosen(s.lengths.as_poly, t, side) for side in (0, 1)]
     return {b: when for when, bufs in zip(found, temps) if when for b in bufs if b not in made}
 
 
