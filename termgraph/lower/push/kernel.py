@@ -30,6 +30,7 @@ from termgraph.lower.lengths.index import (
     times,
     values,
 )
+from termgraph.lower.push.within import bounds
 from termgraph.terms.hashing import stable_hash
 from termgraph.terms.op import Op, cost_of
 from termgraph.terms.ops.elementwise import add, cast, loop_dtypes, sub, true_div
@@ -114,7 +115,7 @@ PICK = _kernel_op("pick", 3, lambda c, a, b: a)
 IVAL = _kernel_op("ival", 0, lambda *, index: _scalar("int64"), index=None)
 ITEST = _kernel_op("itest", 0, lambda *, test, a, b: _scalar("bool"), test="", a=None, b=None)
 INDEX = _kernel_op("index", 1, lambda t, *, length, site: _scalar("int64"), length=None, site=0)
-PLACE = _kernel_op("place", 1, lambda t, *, length: t, length=None)  # an index that was checked where it was stored
+PLACE = _kernel_op("place", 1, lambda t, *, length: t, length=None)  # an index that needs no check, or none any more
 TRUE, FALSE = Const(True), Const(False)
 
 HEAVY = 15
@@ -322,7 +323,10 @@ class Scalars:
         if value.op.family is IVAL and nonneg(value.op.params["index"]) and less(value.op.params["index"], length):
             number: Poly = value.op.params["index"]
             return number
-        t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
+        if length.const is not None and (within := bounds(value))[0] >= 0 and within[1] < length.const:
+            t = self._note(mk(PLACE.bind(length=length), (self.cast(value, "int64"),)))
+        else:
+            t = self._note(mk(INDEX.bind(length=length, site=site), (self.cast(value, "int64"),)))
         return poly(Value(t, self.free(t), length))
 
 
