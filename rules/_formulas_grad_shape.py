@@ -8,7 +8,7 @@ from termgraph.rules.formulas import formula
 from termgraph.tensor.lengths import length, length_operands
 from termgraph.tensor.lengths import lengths as lengths_of
 from termgraph.terms.ops.elementwise import add, cast
-from termgraph.terms.ops.indexing import gather, scatter_set
+from termgraph.terms.ops.indexing import gather, scatter_add, scatter_mul, scatter_set
 from termgraph.terms.ops.shaping import alloc_diag, reshape
 from termgraph.terms.ops.sorting import argsort, unique_all
 from termgraph.terms.ops.triangles import unpack_triangle
@@ -91,3 +91,24 @@ def at_first_places(x, g, axis, equal_nan):
 def steps(g):
     """0, 1, 2, ... as far as g goes, in its dtype."""
     return cast(T.arange(length(g, 0)), dtype=g.dtype)
+
+
+@formula(gives=seg)
+def extreme_shares(x, y, found, g, places, index):
+    """The gradients of both operands of `scatter_max` (or `scatter_min`): all that is largest has an equal share."""
+    in_y = T.eq(y, gather(found, *places, index=index))
+    hits = T.cast(T.eq(x, found), g.dtype)
+    share = g / scatter_add(hits, T.cast(in_y, g.dtype), *places, index=index)
+    return [T.switch(T.eq(x, found), share, 0), T.switch(in_y, gather(share, *places, index=index), 0)]
+
+
+@formula(gives=seg)
+def factor_shares(x, y, g, places, index):
+    """The gradients of both operands of `scatter_mul`: the product of the others, right also where one of them is 0."""
+    x_zero, y_zero = T.eq(x, 0), T.eq(y, 0)
+    rest = scatter_mul(T.switch(x_zero, 1, x), T.switch(y_zero, 1, y), *places, index=index)
+    zeros = scatter_add(T.cast(x_zero, "int64"), T.cast(y_zero, "int64"), *places, index=index)
+    of_x, others = T.switch(x_zero, 1, x), T.switch(y_zero, 1, y)
+    by_x = T.switch(T.eq(zeros, T.cast(x_zero, "int64")), rest / of_x, 0)
+    by_y = T.switch(T.eq(gather(zeros, *places, index=index), T.cast(y_zero, "int64")), 1, 0)
+    return [g * by_x, gather(g * rest, *places, index=index) / others * by_y]

@@ -6,7 +6,8 @@ The pullback of a move puts the cotangent back where the elements came from; len
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_shape import (
-    at_first_places, at_sorted_places, in_triangle, items, last_written, on_diagonal, pieces, steps, unsorted,
+    at_first_places, at_sorted_places, extreme_shares, factor_shares, in_triangle, items, last_written, on_diagonal,
+    pieces, steps, unsorted,
 )
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
@@ -14,7 +15,7 @@ from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.derivative import pullback, tup
 from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.ops.indexing import (
-    gather, inc_subtensor, scatter_add, scatter_set, set_subtensor, subtensor,
+    gather, inc_subtensor, scatter_add, scatter_max, scatter_min, scatter_mul, scatter_set, set_subtensor, subtensor,
 )
 from termgraph.terms.ops.reduce import sum_
 from termgraph.terms.ops.shaping import (
@@ -47,7 +48,8 @@ def grad_shape(x, y, z, g, n, a: param, b: param, xs: seg, ns: seg):
 
 
 @ruleset("grad")
-def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts, unique_inverse]):
+def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts, unique_inverse],
+               e: head[scatter_max, scatter_min]):
     yield rule("subtensor",     pullback(subtensor(x, *ns, index=a), g),
                                 tup(inc_subtensor(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
     yield rule("inc_subtensor", pullback(inc_subtensor(x, y, *ns, index=a), g),
@@ -58,6 +60,10 @@ def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts
                                 tup(scatter_add(zeros_like(x), g, *ns, index=a), *nothing_for(ns)))
     yield rule("scatter_add",   pullback(scatter_add(x, y, *ns, index=a), g),
                                 tup(g, gather(g, *ns, index=a), *nothing_for(ns)))
+    yield rule("scatter_extreme", pullback(e(x, y, *ns, index=a), g),
+                                tup(*extreme_shares(x, y, e(x, y, *ns, index=a), g, ns, a), *nothing_for(ns)))
+    yield rule("scatter_mul",   pullback(scatter_mul(x, y, *ns, index=a), g),
+                                tup(*factor_shares(x, y, g, ns, a), *nothing_for(ns)))
     yield rule("scatter_set",   pullback(scatter_set(x, y, *ns, index=a), g),
                                 tup(scatter_set(g, 0, *ns, index=a),
                                     switch(last_written(x, y, ns, a), gather(g, *ns, index=a), 0), *nothing_for(ns)))

@@ -262,6 +262,18 @@ op("digitize", "e:s[m] x:f[n]", "T.digitize(x, e)", family="vector", torch="torc
 op("interp", "x:u[n] e:s[m] v:f[m]", "T.interp(x, e, v)", family="vector", torch=None, grad=True)
 op("bincount", "i:i[n]<m", "T.bincount(i)", family="vector", dtypes=INT, jax="jnp.bincount(i, length=m)")
 op("bincount (weights)", "i:i[n]<m x:f[n]", "T.bincount(i, x)", family="vector", jax="jnp.bincount(i, x, length=m)")
+SEGMENTS = {"segment_sum": ("add", "0", "sum"), "segment_prod": ("multiply", "1", "prod"),
+            "segment_max": ("maximum", "-np.inf", "amax"), "segment_min": ("minimum", "np.inf", "amin")}  # fmt: skip
+for name, (ufunc, start, reduce) in SEGMENTS.items():
+    for operands, what, shape, ids in (
+        ("x:f[n] i:i[n]<m", "", "m", "i"),
+        ("x:f[n,k] i:i[n]<k", " (rows)", "(k, k)", "i[:, None].expand(n, k)"),
+    ):
+        count = shape.strip("()").partition(",")[0]
+        op(f"{name}{what}", operands, f"T.{name}(x, i, {count})", family="matrix" if what else "vector",
+           numpy=f"(lambda out: (np.{ufunc}.at(out, i, x), out)[1])(np.full({shape}, {start}, x.dtype))",
+           jax=f"jax.ops.{name}(x, i, {count})", grad=True, unlike=name == "segment_prod",
+           torch=f"torch.full({shape if what else '(m,)'}, {start.replace('np.', 'torch.')}, dtype=x.dtype).scatter_reduce(0, {ids}, x, '{reduce}')")  # fmt: skip
 op("unique", "x:i[n]<k", "T.unique(x)", family="vector", dtypes=INT, jax=None)
 op("unique_values", "x:i[n]<k", numpy="np.sort(np.unique_values(x))", family="vector", dtypes=INT, jax=None, torch=None)
 op("unique_counts unique_inverse unique_all", "x:i[n]<k", family="vector", dtypes=INT, jax=None, torch=None)

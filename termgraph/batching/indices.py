@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.batching.lanes import Lifted, aligned, count, numbered, reorder, spread
-from termgraph.terms.ops.indexing import FULL, gather, scatter_add, scatter_set, set_subtensor
+from termgraph.terms.ops.indexing import FULL, gather, inc_subtensor, scatter_add, scatter_set, set_subtensor
 from termgraph.terms.term import AnyTerm, mk
 
 
@@ -87,6 +87,6 @@ def _put(t: AnyTerm, args: list[Lifted], target: int, arrays: int, n: AnyTerm) -
     if sliced or places != list(range(len(places))):
         return None
     entries, new = _as_arrays(index, args[2:], arrays)
-    op = scatter_set if t.op.family in (set_subtensor, scatter_set) else scatter_add
+    op = {set_subtensor: scatter_set, inc_subtensor: scatter_add}.get(t.op.family, t.op.family)
     operands = (spread(args[0], n), aligned(args[1], target), numbered(n, arrays), *new)
     return Lifted(mk(op.bind(index=("a", *entries)), operands), True)

@@ -16,7 +16,7 @@ from termgraph.terms.build import in_dtype
 from termgraph.terms.leaves import Input
 from termgraph.terms.ops import convolution
 from termgraph.terms.ops import elementwise as ew
-from termgraph.terms.ops.indexing import scatter_add
+from termgraph.terms.ops.indexing import SCATTERS, scatter_add
 from termgraph.terms.ops.linalg import matmul
 from termgraph.terms.ops.loop import projections
 from termgraph.terms.ops.reduce import all_
@@ -250,7 +250,7 @@ BY_NAME: dict[str, Rule] = {
     "arange": _fixed_size, "eye": _fixed_size, "nonzero": _fixed_size, "unique": _fixed_size,
     "unique_all": _fixed_size, "unique_counts": _fixed_size, "unique_inverse": _fixed_size, "bincount": _bincount,
     "subtensor": read, "gather": read,
-    "set_subtensor": written, "inc_subtensor": written, "scatter_set": written, "scatter_add": written,
+    "set_subtensor": written, "inc_subtensor": written, **dict.fromkeys(SCATTERS, written),
     convolution.FORWARD: _images(0), convolution.INPUTS: _images(1),
     "dot": _dot, "ifelse": _ifelse, "check": _check, "print": _first, "later": _first,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from termgraph.lower.lengths.shapes import Lengths
 from termgraph.lower.loops import repeat  # noqa: F401  they declare their rules
 from termgraph.lower.loops.like_before import alike, note_alike
 from termgraph.lower.loops.plan import Planner
-from termgraph.lower.loops.tree import Call, Kernel, Loop, Node, Repeat, count, show
+from termgraph.lower.loops.tree import SIGNS, Call, Kernel, Loop, Node, Repeat, count, show
 from termgraph.lower.memory.plan import Rooms, loads, rooms_of, writes
 from termgraph.lower.memory.strides import Kinds
 from termgraph.lower.memory.updates import Early, update_modes
@@ -487,7 +487,7 @@ def _listed(terms: Sequence[Any]) -> str:
 def _statement(s: Any) -> str:
     if not isinstance(s, Store):
         return str(s)
-    sign = "=" if s.mode == "set" else "+="
+    sign = SIGNS[s.mode]
     loops_ = f"  for {', '.join(f'{v} < {v.extent}' for v in s.vars)}" if s.vars else ""
     return f"{s.buf}[{s.offset}] {sign} {one_line(s.value, 200)}{loops_}"
 

@@ -31,7 +31,7 @@ _MODULES = (
     "reductions", "shaping", "creation", "joining", "indexing", "sharedvar", "updates", "graph", "userop", "checks",
     "testvalues", "random", "selecting", "sorting", "products", "padding", "convolution", "einstein", "placing",
     "grids", "joined", "arranging", "array_api", "nans", "quantiles", "histograms", "statistics", "sets", "polynomials",
-    "windows", "inserting", "comparing", "running", "special",
+    "windows", "inserting", "comparing", "running", "special", "segments",
 )  # fmt: skip
 _NAMESPACES = ("linalg",)  # used as T.linalg.solve
 _LATER = ("nnet", "signal", "fft", "ndimage", "stats")  # namespaces that are imported when somebody asks for them

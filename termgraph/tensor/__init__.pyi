@@ -226,6 +226,10 @@ from termgraph.tensor.running import associative_scan as associative_scan
 from termgraph.tensor.running import cummax as cummax
 from termgraph.tensor.running import cummin as cummin
 from termgraph.tensor.running import logcumsumexp as logcumsumexp
+from termgraph.tensor.segments import segment_max as segment_max
+from termgraph.tensor.segments import segment_min as segment_min
+from termgraph.tensor.segments import segment_prod as segment_prod
+from termgraph.tensor.segments import segment_sum as segment_sum
 from termgraph.tensor.selecting import argwhere as argwhere
 from termgraph.tensor.selecting import choose as choose
 from termgraph.tensor.selecting import compress as compress

@@ -46,7 +46,7 @@ FUNCTIONS = {
     "nn": "T.nnet", "no_grad": _NOT_RECORDED, "numel": "x.size", "pinverse": "T.linalg.pinv(x)", "rand": _STREAM,
     "randn": _STREAM, "rem": "T.fmod(x, y)", "repeat_interleave": "T.repeat(x, n, axis)", "rgamma": "1 / T.gamma(x)",
     "row_stack": "T.vstack(arrays)", "rsqrt": "1 / T.sqrt(x)",
-    "segment_sum": "T.inc_subtensor(T.zeros(count)[segments], values)", "select_n": "T.where(condition, b, a)",
+    "select_n": "T.where(condition, b, a)",
     "stop_gradient": "tg.disconnected_grad(x)", "swapdims": "T.swapaxes(x, i, j)",
     "take_along_dim": "T.take_along_axis(x, index, axis)", "tensor_split": "T.array_split(x, n, axis)",
     "top_k": "T.topk(x, k)", "trapz": "T.trapezoid(y, x)", "unbind": "T.unstack(x, axis=axis)",

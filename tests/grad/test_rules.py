@@ -62,6 +62,7 @@ CASES = {
     ),
     "writing": lambda: (T.set_subtensor(x[0], v) + T.inc_subtensor(x[0], v)).sum(),
     "scattering": lambda: (scatter_set(v, v, PLACES, index=("a",)) * scatter_add(v, v, PLACES, index=("a",))).sum(),
+    "segments": lambda: (T.segment_max(v, PLACES, 4) + T.segment_prod(v, PLACES, 4)).sum(),
     "distinct": lambda: sum(
         f(v)[0].sum() for f in (lambda v: [T.unique(v)], T.unique_counts, T.unique_inverse, T.unique_all)
     ),

@@ -63,7 +63,7 @@ def test_it_is_printed_where_it_stands_and_says_that_it_computes():
 
 # ---------------------------------------------------------------------- those of the library
 NOT_DRAWN = {
-    f"grad_sparse.{name}" for name in ("beside", "dense", "dot", "joined", "kept", "multiplied", "ordered")
+    f"grad_sparse.{name}" for name in ("beside", "dense", "dot", "joined", "kept", "multiplied", "ordered", "switched")
 }  # no sparse matrices
 
 

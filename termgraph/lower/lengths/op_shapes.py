@@ -12,6 +12,7 @@ from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ONE, Poly, divide, maximum, minimum, poly, product
 from termgraph.lower.lengths.shapes import SHAPES, Lengths, Shape, indexing, is_arithmetic
 from termgraph.terms.op import CONST
+from termgraph.terms.ops.indexing import SCATTERS
 from termgraph.terms.term import AnyTerm
 
 
@@ -231,7 +232,7 @@ SHAPES.update(
         "windows": _windows,
         "subtensor": _indexed,
         "gather": _indexed,
-        **dict.fromkeys(["set_subtensor", "inc_subtensor", "scatter_set", "scatter_add"], _written),
+        **dict.fromkeys(["set_subtensor", "inc_subtensor", *SCATTERS], _written),
         **dict.fromkeys(["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "logsumexp"], _reduced),
         **dict.fromkeys(["max_or_lowest", "min_or_highest"], _reduced),
         **dict.fromkeys(["cumsum", "cumprod", "cummax", "cummin", "softmax", "log_softmax"], _like_first),

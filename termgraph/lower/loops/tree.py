@@ -36,7 +36,7 @@ class Let(Node):
 
 @record(eq=False)
 class Write(Node):
-    """Store a value, or add it to what is there (mode "add")."""
+    """Store a value, or join it with what is there: SIGNS has the modes."""
 
     buf: Buf
     offset: Poly
@@ -305,6 +305,7 @@ class Routine(Compound):
         return [(x.buf, x.base) for x in self.reads]
 
 
+SIGNS = {"set": "=", "add": "+=", "mul": "*=", "max": "max=", "min": "min="}  # how a store changes an element
 LEAVES = frozenset((Let, Write, Accumulate, Call))  # statements without others inside: most of them
 
 
@@ -364,7 +365,7 @@ def _headline(n: Node) -> str:
     if isinstance(n, Let):
         return f"let {n.term!r:.100}" + (f" kept in {n.stored[0]}[{n.stored[1]!r}]" if n.stored else "")
     if isinstance(n, Write):
-        return f"{n.buf}[{n.offset!r}] {'+' if n.mode == 'add' else ''}= {n.value!r:.100}"
+        return f"{n.buf}[{n.offset!r}] {SIGNS[n.mode]} {n.value!r:.100}"
     if isinstance(n, Accumulate):
         return f"accumulate {n.fold!r:.100}"
     if isinstance(n, Loop):

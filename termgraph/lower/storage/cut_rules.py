@@ -22,6 +22,7 @@ from termgraph.lower.storage.policy import Storage, Store, cut_rule, root_rule
 from termgraph.terms.op import ARG, CONST, cost_of
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.elementwise import logical_not
+from termgraph.terms.ops.indexing import SCATTERS
 from termgraph.terms.ops.shaping import reshape
 from termgraph.terms.term import AnyTerm
 
@@ -189,12 +190,12 @@ def _condition(s: Storage, t: AnyTerm, buf: Buf) -> None:
 
 
 # ---------------------------------------------------------------------- writing at computed places
-@cut_rule("scatter_add", "scatter_set")
+@cut_rule(*SCATTERS)
 def _scattered(s: Storage, t: AnyTerm, buf: Buf) -> None:
     x, y, *operands = t.args
     how = indexing(s.lengths, t, x, operands)
     _fill(s, x, buf)
-    _write(s, t, y, how, buf, add=t.op.family.name == "scatter_add")
+    _write(s, t, y, how, buf, t.op.family.name.removeprefix("scatter_"))
     _keep_divided(s, t)
 
 
@@ -209,7 +210,7 @@ def _updated(s: Storage, t: AnyTerm, buf: Buf) -> None:
     for rank, u in enumerate(reversed(chain), 1):
         _, y, *operands = u.args
         how = indexing(s.lengths, u, u.args[0], operands)
-        _write(s, u, y, how, buf, u.op.family.name == "inc_subtensor", rank)
+        _write(s, u, y, how, buf, "add" if u.op.family.name == "inc_subtensor" else "set", rank)
     _keep_divided(s, t)
 
 
@@ -224,20 +225,20 @@ def _fill(s: Storage, x: AnyTerm, buf: Buf) -> None:
     s.add(Store(buf, buf.offset(index), s.push.at(x, index), vars))
 
 
-def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, add: bool, rank: int = 1) -> None:
-    """y goes to x[index] in the buffer that holds x."""
+def _write(s: Storage, t: AnyTerm, y: AnyTerm, how: Indexing, buf: Buf, mode: str, rank: int = 1) -> None:
+    """y goes to x[index] in the buffer that holds x, in the place of what is there or joined with it."""
     index, vars = nest(how.shape())
     place = s.push.drive(source_index(s.push, t, how, index))
     offset = buf.offset(place)
     of_data = bool(values(offset) or repeats(offset, vars))
     single = [p for p, part in zip(place, how.parts) if part.cut is None]
     meets = of_data or not meeting.never_meet(single, _shared(how, index))
-    ordered = frozenset(vars) if of_data or (meets and not add) else frozenset()
+    ordered = frozenset(vars) if of_data or (meets and mode == "set") else frozenset()
     if ordered and s.whole_vectors:
         _store_functions(s, y)
     value = s.scalars.cast(s.push.at(y, s.push.read_at(y, index)), t.type.dtype)
     apart = frozenset(v for v in vars if any(_moves_with(p, v, vars) for p in place)) if meets else frozenset()
-    s.add(Store(buf, offset, value, vars, "add" if add else "set", rank, ordered, apart, meets))
+    s.add(Store(buf, offset, value, vars, mode, rank, ordered, apart, meets))
 
 
 def _shared(how: Indexing, index: Index) -> frozenset[Var]:

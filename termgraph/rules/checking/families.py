@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from termgraph.terms.op import OPS, Op
+from termgraph.terms.ops.indexing import SCATTERS
 
 Sampler = Callable[..., list[Any]]  # of a draw, a head, patterns of operands, and what is wanted
 SAMPLERS: dict[str, Sampler] = {}
 FALLBACKS: dict[str, Sampler] = {}  # for families nobody wrote a sampler for
 # How many operands come before those that a family takes any number of.
 LEADING = {"reshape": 1, "alloc": 1, "specify_shape": 1, "subtensor": 1, "gather": 1, "set_subtensor": 2,
-           "inc_subtensor": 2, "scatter_set": 2, "scatter_add": 2, "check": 1, "ifelse": 1, "windows": 1,
+           "inc_subtensor": 2, **dict.fromkeys(SCATTERS, 2), "check": 1, "ifelse": 1, "windows": 1,
            "AbstractConv2d_gradInputs": 2, "pool_sum_grad": 1, "AbstractConv2d_gradWeights": 2}  # fmt: skip
 WRAPPERS: tuple[Op, ...] = tuple([
     OPS[name]

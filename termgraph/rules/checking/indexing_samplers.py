@@ -8,7 +8,7 @@ import numpy as np
 
 from termgraph.rules.checking.draw import Draw, Head, Retry, Want, chosen_lengths
 from termgraph.rules.checking.families import sampler
-from termgraph.terms.ops.indexing import FULL, numpy_index
+from termgraph.terms.ops.indexing import FULL, SCATTERS, numpy_index
 
 
 @sampler("subtensor", "set_subtensor", "inc_subtensor")
@@ -16,7 +16,7 @@ def _basic(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return _indexed(d, h, args, want, arrays=False)
 
 
-@sampler("gather", "scatter_set", "scatter_add")
+@sampler("gather", *SCATTERS)
 def _advanced(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     return _indexed(d, h, args, want, arrays=True)
 

@@ -20,6 +20,7 @@ from termgraph.terms.ops.shapes import as_first, broadcast_shapes, require_tenso
 from termgraph.terms.types import Shape, TensorType, TupleType, Type, shape_text
 
 FULL = ("s", None, None, None)
+SCATTERS = ("scatter_set", "scatter_add", "scatter_mul", "scatter_max", "scatter_min")
 
 
 # ---------------------------------------------------------------------- typing
@@ -189,10 +190,13 @@ def _inc(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, 
     return out
 
 
-def _scatter_add(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
-    out = np.array(x)
-    np.add.at(out, numpy_index(index, operands), np.asarray(y).astype(out.dtype, copy=False))
-    return out
+def _folded_in(ufunc: np.ufunc) -> Meaning:
+    def scatter(x: np.ndarray, y: np.ndarray, *operands: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+        out = np.array(x)
+        ufunc.at(out, numpy_index(index, operands), np.asarray(y).astype(out.dtype, copy=False))
+        return out
+
+    return scatter
 
 
 class IndexOp(Op):
@@ -214,7 +218,7 @@ class IndexOp(Op):
 
 
 def _index_op(name: str, infer: Callable[..., Any], meaning: Meaning, doc: str, **extra: Any) -> IndexOp:
-    arrays = name in ("gather", "scatter_set", "scatter_add")
+    arrays = name == "gather" or name in SCATTERS
     op = IndexOp(
         name,
         arity=None,
@@ -241,7 +245,16 @@ inc_subtensor = _index_op("inc_subtensor", _infer_write, _inc, "x with y added t
 gather = _index_op("gather", _infer_read, _gather, "x[index] with integer arrays in the index.", range_from="any")
 scatter_set = _index_op("scatter_set", _infer_write, _set, "x with x[index] replaced by y (integer arrays).")
 scatter_add = _index_op(
-    "scatter_add", _infer_write, _scatter_add, "x with y added to x[index], repeated places adding up."
+    "scatter_add", _infer_write, _folded_in(np.add), "x with y added to x[index], repeated places adding up."
+)
+scatter_mul = _index_op(
+    "scatter_mul", _infer_write, _folded_in(np.multiply), "x with x[index] times y, repeated places all being factors."
+)
+scatter_max = _index_op(
+    "scatter_max", _infer_write, _folded_in(np.maximum), "x with the larger of x[index] and y, of all repeated places."
+)
+scatter_min = _index_op(
+    "scatter_min", _infer_write, _folded_in(np.minimum), "x with the smaller of x[index] and y, of all repeated places."
 )
 
 

@@ -296,6 +296,41 @@ row("bincount (weights)", lambda i, w: T.bincount(i, w), lambda i, w: np.bincoun
     scaled=True, loose=10, special=False, smooth=False, differs=("empty counts",))  # fmt: skip
 
 
+def _in_segments(c):
+    """Rows, and numbers of segments for them, some of which are none."""
+    x = c.x(special=False)
+    c.given(c.values.integers(-1, 6, x.shape[0]))
+    return {"num_segments": c.pick(1, 4)}
+
+
+def _folded(ufunc, start):
+    def run(x, ids, num_segments):
+        out = np.full((num_segments, *x.shape[1:]), start(x.dtype), x.dtype)
+        kept = (ids >= 0) & (ids < num_segments)
+        ufunc.at(out, ids[kept], x[kept])
+        return out
+
+    return run
+
+
+def _end(sign):
+    """The least number of a dtype, or the largest."""
+
+    def of(dtype):
+        if dtype.kind == "b":
+            return sign > 0
+        info = np.iinfo(dtype) if dtype.kind in "iu" else None
+        return sign * np.inf if info is None else info.max if sign > 0 else info.min
+
+    return of
+
+
+for name, ufunc, start in (("sum", np.add, lambda _: 0), ("prod", np.multiply, lambda _: 1), ("max", np.maximum, _end(-1)),
+                           ("min", np.minimum, _end(1))):  # fmt: skip
+    row(f"segment_{name}", getattr(T, f"segment_{name}"), _folded(ufunc, start), _in_segments, ranks=(1, 2, 3), loose=20, signs=False,
+        scaled=name == "sum", smooth=False, dtypes=("bool", *INTEGERS, "float16", "float32", "float64", *(("complex64", "complex128") if name in ("sum", "prod") else ())))  # fmt: skip
+
+
 def _unique(c):
     c.x()
     return {"return_index": c.flip(), "return_inverse": c.flip(), "return_counts": c.flip()}

@@ -15,7 +15,7 @@ from termgraph.backends.c.text import prelude
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype, working_dtype
 from termgraph.terms.op import CONST, Op
-from termgraph.terms.ops.elementwise import cast, pow_
+from termgraph.terms.ops.elementwise import cast, maximum, minimum, mul, pow_
 from termgraph.terms.term import AnyTerm, Const
 
 CTYPE = {
@@ -239,6 +239,9 @@ def _is_number(a: AnyTerm) -> bool:
     return isinstance(a, Const) and a.type.kind == "f" and bool(np.all(a.value == a.value))
 
 
+JOINED: dict[str, Op] = {"mul": mul, "max": maximum, "min": minimum}  # modes of stores that are no sums
+
+
 class CDialect:
     """C for gcc, clang and zig."""
 
@@ -333,6 +336,11 @@ class CDialect:
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""
+        if mode in ("max", "min") and kind_of(buf.dtype) in "iuf":  # most are no new extremes: nothing waits for these
+            sign = ">" if mode == "max" else "<"
+            return self.store_if(buf, offset, value, sign)
+        if mode in JOINED:
+            value, mode = self.joined(JOINED[mode], buf.dtype, self.load(buf, offset), value), "set"
         if buf.dtype in HALVES:
             if mode == "add":
                 value = rounded(f"{self.load(buf, offset)} + {value}", buf.dtype)
@@ -340,6 +348,19 @@ class CDialect:
         if mode == "add" and buf.dtype == "bool":
             return f"{buf.name}[{offset}] |= {value};"
         return f"{buf.name}[{offset}] {'+' if mode == 'add' else ''}= {value};"
+
+    def store_if(self, buf: Buf, offset: str, value: str, sign: str) -> str:
+        """Write what is beyond an element, or NaN."""
+        also = " || v != v" if kind_of(buf.dtype) == "f" else ""
+        stored = self.store(buf, offset, "v", "set")
+        return f"{{ const {self.ctype(buf.dtype)} v = {value}; if (v {sign} {self.load(buf, offset)}{also}) {stored} }}"
+
+    def joined(self, op: Op, dtype: str, there: str, value: str) -> str:
+        """What is there joined with a value by an op of two operands."""
+        text = self.spelling(op, dtype)
+        if text is None:
+            raise NotInC(f"{op.name} of {dtype}")
+        return rounded(self.written_out(text, dtype, dtype, [there, value], op.arity), dtype)
 
     def fold_init(self, kind: str, dtype: str) -> str:
         """The value of a fold over nothing."""

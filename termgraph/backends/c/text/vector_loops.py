@@ -313,6 +313,8 @@ def vectors_of(
 
     None if it cannot be written like this: another number of elements, another dtype, what is no plain arithmetic.
     """
+    if any(isinstance(x, Write) and x.mode not in ("set", "add") for body in bodies for x in body):
+        return None
     dtypes = {x.buf.dtype for body in bodies for x in body if isinstance(x, Write)}
     dtypes |= {f.type.dtype for each in folds for f in each}
     dtype = dtypes.pop() if len(dtypes) == 1 else None

@@ -112,10 +112,13 @@ class CudaDialect(c.CDialect):
         """Read an element."""
         return self.read(buf.dtype, f"{buf.name}[{offset}]")
 
-    def atomic_add(self, buf: Buf, offset: str, value: str) -> str:
-        """Add to an element that other threads may add to."""
+    def atomic(self, buf: Buf, offset: str, value: str, mode: str) -> str:
+        """Add to an element, or join with it, that other threads change as well."""
         kind = ATOMIC[buf.dtype]
-        return f"atomicAdd(({kind} *)&{buf.name}[{offset}], ({kind}){value});"
+        if mode == "add":
+            return f"atomicAdd(({kind} *)&{buf.name}[{offset}], ({kind}){value});"
+        fold = FOLDS["prod" if mode == "mul" else mode]
+        return f"tg_atomic_fold(&{buf.name}[{offset}], ({STORED[buf.dtype]}){value}, {fold}());"
 
     def fold_init(self, kind: str, dtype: str) -> str:
         """The value of a fold over nothing."""
@@ -136,6 +139,6 @@ class CudaDialect(c.CDialect):
         return "tg_any()" if kind == "sum" and dtype == "bool" else f"{FOLDS[kind]}()"
 
 
-def can_add_atomically(dtype: str) -> bool:
-    """Whether the device has an atomic addition for the elements."""
+def is_changed_atomically(dtype: str) -> bool:
+    """Whether elements can be added to, or joined with others, by many threads at once."""
     return dtype in ATOMIC

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph.backends.cuda.text.chains import nested
-from termgraph.backends.cuda.text.dialect import can_add_atomically
+from termgraph.backends.cuda.text.dialect import is_changed_atomically
 from termgraph.backends.references import index_references, references
 from termgraph.lower.lengths.index import Poly, largest
 from termgraph.lower.loops.tree import (
@@ -175,8 +175,8 @@ def shared_out(body: Sequence[Node]) -> list[Poly]:
 
 
 def adds_only(n: Kernel) -> bool:
-    """Whether all it does to memory is adding numbers that the device can add atomically."""
+    """Whether all it does to memory is adding or joining numbers, which the device can do atomically."""
     writes = [w for w in walk([n]) if isinstance(w, Write)]
     bufs = {w.buf for w in writes}
-    adds = all(w.mode == "add" and can_add_atomically(w.buf.dtype) for w in writes)
+    adds = all(w.mode != "set" and is_changed_atomically(w.buf.dtype) for w in writes)
     return adds and not any(b in bufs for b, _ in loads(n))

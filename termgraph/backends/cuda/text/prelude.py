@@ -84,6 +84,20 @@ TEXTS = {
     "tg_min": f"""struct tg_min {{
     template <class T> {_INLINE}T operator()(T a, T b) const {{ return a < b || a != a ? a : b; }}
 }};""",
+    # What an element was when it was read decides whether the new one is written: until nobody came between.
+    "tg_atomic_fold": f"""template <int N> struct tg_word {{ typedef unsigned type; }};
+template <> struct tg_word<8> {{ typedef unsigned long long type; }};
+template <class T, class F> {_INLINE}void tg_atomic_fold(T *p, T value, F fold)
+{{
+    typedef typename tg_word<sizeof(T)>::type word;
+    union {{ word bits; T number; }} seen, next;
+    word there = *(word *)p;
+    do {{
+        seen.bits = there;
+        next.number = fold(seen.number, value);
+        there = atomicCAS((word *)p, seen.bits, next.bits);
+    }} while (there != seen.bits);
+}}""",
     "tg_any": f"struct tg_any {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a | b; }} }};",
     "tg_all": f"struct tg_all {{ template <class T> {_INLINE}T operator()(T a, T b) const {{ return a & b; }} }};",
     "tg_shuffle": f"""template <class T> {_INLINE}T tg_shuffle(T v, int step)

@@ -93,8 +93,8 @@ class CudaPrinter(Printer):
         place = self.poly(n.offset)
         if n.buf.kind == "row":
             return f"{n.buf.name}[{place}] = {value};"
-        if self.atomic and n.mode == "add":
-            return self.d.atomic_add(n.buf, place, value)
+        if self.atomic and n.mode != "set":
+            return self.d.atomic(n.buf, place, value, n.mode)
         if self.claim is not None:
             return f"if ({self.claim.holds(self)}) {self.d.store(n.buf, place, value, n.mode)}"
         return self.d.store(n.buf, place, value, n.mode)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from termgraph._records import record, replace
-from termgraph.backends.cuda.text.dialect import can_add_atomically
+from termgraph.backends.cuda.text.dialect import is_changed_atomically
 from termgraph.backends.cuda.text.nests import grid_loop
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, divide, poly, product
 from termgraph.lower.loops.tree import Kernel, Let, Loop, Write, walk
@@ -48,7 +48,7 @@ def scatters_of(n: Kernel) -> list[list[Loop]] | None:
     if not nests or any(loop.var.extent.fv for nest in nests for loop in nest):
         return None
     stores = [m for nest in nests for m in nest[-1].body if isinstance(m, Write)]
-    return nests if all(m.mode == "set" or can_add_atomically(m.buf.dtype) for m in stores) else None
+    return nests if all(m.mode == "set" or is_changed_atomically(m.buf.dtype) for m in stores) else None
 
 
 def _chains(loop: Loop) -> list[Loop] | None:
@@ -79,7 +79,7 @@ def write_scatters(writer: Any, nests: Sequence[Sequence[Loop]]) -> None:
         if store.mode == "set" and any(loop.serial for loop in nest):
             write_scatter(writer, nest)
         else:
-            writer.atomic = store.mode == "add"
+            writer.atomic = store.mode != "set"
             writer.flat(list(nest[:-1]), nest[-1].var, nest[-1].body)
 
 
