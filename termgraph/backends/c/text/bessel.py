@@ -66,13 +66,35 @@ _FMA = """double tg_own_fma_f64(double a, double b, double c)
 }"""
 
 
+LONG = 8  # coefficients from which a polynomial is two, of even and of odd powers
+
+
 def horner(coefficients: Sequence[float], at: str, single: bool = False) -> str:
-    """The text of a polynomial, its first coefficient being that of the power 0."""
-    fma, suffix = ("tg_own_fma", "f") if single else ("tg_own_fma_f64", "")
-    out = f"{coefficients[-1]!r}{suffix}"
+    """The text of a polynomial, its first coefficient being that of the power 0.
+
+    Each step waits four cycles for the one before, and a processor sees little of what follows: long ones are several
+    chains. The last step stays one by itself, as it is the one that rounds.
+    """
+    few = len(coefficients) <= LONG
+    return _step((_plain if few else _chains)(coefficients[1:], at, single), at, coefficients[0], single)
+
+
+def _step(sum_of_others: str, at: str, first: float, single: bool) -> str:
+    return f"{'tg_own_fma' if single else 'tg_own_fma_f64'}({sum_of_others}, {at}, {first!r}{'f' * single})"
+
+
+def _plain(coefficients: Sequence[float], at: str, single: bool) -> str:
+    out = f"{coefficients[-1]!r}{'f' * single}"
     for c in reversed(coefficients[:-1]):
-        out = f"{fma}({out}, {at}, {c!r}{suffix})"
+        out = _step(out, at, c, single)
     return out
+
+
+def _chains(coefficients: Sequence[float], at: str, single: bool) -> str:
+    if len(coefficients) < LONG:
+        return _plain(coefficients, at, single)
+    even, odd = (_chains(coefficients[k::2], f"({at} * {at})", single) for k in (0, 1))
+    return f"{'tg_own_fma' if single else 'tg_own_fma_f64'}({odd}, {at}, {even})"
 
 
 def _modified(order: int, single: bool, scaled: bool = False) -> str:

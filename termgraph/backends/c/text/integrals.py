@@ -245,7 +245,7 @@ def _dawsn(single: bool) -> str:
 
     return f"""{t} tg_dawsn_{n}({t} x)
 {{
-    const {t} a = fabs{s}(x), u = a * a, w = u + {DAWSN_MIDDLE}, over = 1 / (a > {most} ? a : a * w), v = w * over;
+    const {t} a = fabs{s}(x), u = a * a, w = u + {DAWSN_MIDDLE}, over = 1 / (a * (a > {most} ? 1 : w)), v = w * over;
     const {t} t = (u - {DAWSN_MIDDLE}) * a * over;
     const _Bool beyond = t > 0;
     {_of(near, "u", single)}

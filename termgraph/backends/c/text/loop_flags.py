@@ -20,6 +20,10 @@ INNER = (Columns, Loop, Reduce, Tiles)
 # The functions of `float32` are long chains of dependent steps: the processor sees enough of the next ones only if they
 # are mixed. A sixth faster; gcc's scheduler before the registers are given out is off by default.
 MIXED = ("-fschedule-insns", "-fsched-pressure")
+# So are the polynomials of these: several long ones for each element. In the halves of vectors that doubles made of
+# float32 need it is the registers that count, not the chains (`erfinv`, `dawsn` of float32: up to a tenth slower).
+CHAINS = ("tg_dawsn_f64", "tg_erfinv_f64", "tg_gammaln_f", "tg_gamma_f", "tg_digamma_f", "tg_trigamma_f", "tg_spence_f",
+          "tg_expi_f", "tg_exp1_f", "tg_sinint_f", "tg_cosint_f", "tg_owens_t_f64")  # fmt: skip
 
 # Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
 # Of a bound below and one above (`clip`) gcc makes four comparisons and three choices instead of two of each.
@@ -63,7 +67,8 @@ def of(source: str, nodes: list[Node], quick: bool, own_functions: bool) -> tupl
     many = sum(isinstance(n, Kernel) for n in nodes) >= MANY and "tg_conv" not in source
     written_out = (() if many else WRITTEN_OUT) + UNTHREADED if any(f in source for f in SIDE_BY_SIDE) else ()
     less = LESS if many and any(isinstance(n, Sweep) and _is_long(n.var) for n in walk(nodes)) else ()
-    return (*kept, *written_out, *less, *(MIXED if own_functions else ()), *(WHOLE if whole else ()))
+    mixed = MIXED if own_functions or any(f in source for f in CHAINS) else ()
+    return (*kept, *written_out, *less, *mixed, *(WHOLE if whole else ()))
 
 
 def shared_choice(source: str) -> bool:
