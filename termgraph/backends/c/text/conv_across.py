@@ -243,14 +243,33 @@ static inline int tg_conv_many_taps_$N(const tg_conv_shape *q, int64_t taps)
     return taps >= 200 && taps >= 16 * (q->c / q->groups) && taps <= 768 * q->k[2];
 }
 
+/* How many elements of an image are read along a dimension, with zeros around. */
+static inline int64_t tg_conv_read_$N(const tg_conv_shape *q, int d)
+{
+    return (q->out[d] - 1) * q->s[d] + (q->k[d] - 1) * q->e[d] + 1;
+}
+
+/* Few filters, for which packing a vector of places, as long as 16 products, takes too much: it is read where it lies,
+   if an image stays in half of a second-level cache. Single taps are not copied for that. */
+static inline int tg_conv_few_filters_$N(const tg_conv_shape *q, int64_t taps)
+{
+    enum { FEW = 32, TAPS = 48, CACHE = 524288 / sizeof($T) };
+    const int64_t c = q->c / q->groups, size = tg_conv_read_$N(q, 0) * tg_conv_read_$N(q, 1) * tg_conv_read_$N(q, 2);
+    return q->f / q->groups <= FEW && taps >= TAPS && taps > 2 * c && c * size <= CACHE;
+}
+
 /* What a tap of a channel costs as panels, for all filters, in products. Packing a place costs 7 or 16 of them, a
    filter, where vectors are long, what 120 places cost; reading it where it lies, a tenth of the products. Places fill
-   whole vectors. */
+   whole vectors. Where images are read as they lie, a row of zeros and elements costs what 300 products do. */
 static inline double tg_conv_panels_cost_$N(const tg_conv_$N *z)
 {
     enum { ROWS = TG_CONV_ROWS_$N, LANES = TG_CONV_LANES_$N, LONG = sizeof(tg_lanes_$N) == 64 };
     enum { PLACE = LONG ? 7 : 16, PACKED = LONG ? 120 : 60 };
     const int64_t f = z->q.f / z->q.groups, high = (f + ROWS - 1) / ROWS * ROWS;
+    if (tg_conv_few_filters_$N(&z->q, z->taps)) {
+        const double places = 1.35 * (high + 1) * z->q.out[1] * (z->q.out[2] + (z->q.k[2] - 1) * z->q.e[2] / z->q.s[2]);
+        return z->q.n * (places + 300.0 * (z->q.c / z->q.groups) * tg_conv_read_$N(&z->q, 1) / z->taps);
+    }
     if (z->q.groups == 1 && tg_conv_one_channel_$N(&z->q)) return 2.0 * f * z->q.n * z->places;
     const double panels = (z->q.n * z->places + LANES - 1) / LANES * LANES * (high + PLACE);
     return tg_conv_lying_$N(z) ? 1.1 * panels : panels + PACKED * high;
@@ -266,7 +285,10 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z, double other)
     const tg_conv_shape *const q = &z->q;
     const int64_t c = q->c / q->groups, f = q->f / q->groups, taps = q->k[1] * q->k[2];
     if (q->k[0] > 1 || q->out[0] > 1 || q->before[0] || (q->k[2] > 1 && q->e[2] > 1) || c * taps < SHORT) return -1;
-    if (tg_conv_taps_inside_$N(q, 1) * tg_conv_taps_inside_$N(q, 2) > 0.95 * z->places * taps) return -1;
+    const int64_t wide = (f + LANES - 1) / LANES * LANES, wholes = (wide / LANES + 2) / 3;
+    const double inside = (double)tg_conv_taps_inside_$N(q, 1) * tg_conv_taps_inside_$N(q, 2);
+    const double laid_out = (sizeof(tg_lanes_$N) < 64 ? 20 : 12) * wide + q->n * z->places * 70.0 / taps;
+    if (inside > 0.95 * z->places * taps || 1.08 * inside * q->n / taps * wide + laid_out > other) return -1;
     tg_across_$N here = {z, .some = taps < SOME ? SOME / taps : 1}, *const a = &here;
     if (a->some > LANES) a->some -= a->some % LANES;
     a->blocks = (c + a->some - 1) / a->some;
@@ -282,10 +304,7 @@ static TG_CONV int tg_conv_try_across_$N(tg_conv_$N *z, double other)
         const tg_places_$N *const g = a->places + i;
         rows += (g->high[0] - g->low[0]) * (g->high[1] - g->low[1]) * g->rows;
     }
-    const int64_t wide = (f + LANES - 1) / LANES * LANES, wholes = (wide / LANES + 2) / 3;
-    const double laid_out = sizeof(tg_lanes_$N) < 64 ? 20 : 12;
-    if ((1.08 * rows / taps + laid_out) * wide + q->n * z->places * 70.0 / taps > other)
-        return free(a->places), free(a->row), -1;
+    if (1.08 * rows / taps * wide + laid_out > other) return free(a->places), free(a->row), -1;
     const int64_t jobs = tg_rt->parts(1 << 20, 1) / wholes; /* for all threads */
     const int64_t parts = (q->n * z->places + PART - 1) / PART; /* whose sums stay in a cache */
     a->parts = parts > jobs ? parts : jobs < a->count ? jobs : a->count;

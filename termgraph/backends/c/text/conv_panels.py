@@ -156,6 +156,17 @@ static TG_CONV int64_t tg_conv_vectors_$N(const tg_conv_$N *z, tg_vector_$N *all
     return n;
 }
 
+/* Less than a vector: by halves, and halves of these. */
+static inline void tg_conv_put_some_$N($T *to, const $T *from, int64_t count)
+{
+#pragma GCC unroll 4
+    for (int half = TG_CONV_LANES_$N / 2; half; half /= 2)
+        if (count & half) {
+            __builtin_memcpy(to, from, half * sizeof *to);
+            to += half, from += half;
+        }
+}
+
 /* Some tiles of places, for all filters of a group: vectors are read from the image where they lie. Those of the next
    tile are asked for ahead, since processors do not see that many streams. A vector that is broken is put down whole
    where the places behind it are written later by the same tile. */
@@ -197,7 +208,7 @@ static TG_CONV void tg_conv_unpacked_$N(void *context, int64_t begin, int64_t en
                         $T *const to = z->y + plane * z->places + a->piece[e].place;
                         if (count == LANES || a->piece[e].place + LANES <= until[v])
                             *(tg_lanes_$N *)to = *(const tg_lanes_$N *)from;
-                        else for (int64_t d = 0; d < count; d++) to[d] = from[d];
+                        else tg_conv_put_some_$N(to, from, count);
                     }
             }
         }
@@ -247,7 +258,8 @@ static TG_CONV int tg_conv_products_$N(tg_conv_$N *z)
     most = most > 1536 / (int64_t)sizeof *z->y ? 1536 / (int64_t)sizeof *z->y : most < 96 ? 96 : most;
     const int64_t parts = (z->taps + most - 1) / most;
     z->chunk = (z->taps + parts - 1) / parts;
-    const int large = (z->room || !z->bounded) && tg_conv_many_taps_$N(q, z->taps);
+    const int many = tg_conv_many_taps_$N(q, z->taps) || tg_conv_few_filters_$N(q, z->taps);
+    const int large = (z->room || !z->bounded) && many;
     const int64_t vectors = large ? tg_conv_vectors_$N(z, 0) : 0;
     const int channels = tg_conv_one_channel_$N(q);
     const int direct = !channels && vectors && vectors * TG_CONV_LANES_$N * fr < z->places * (fr + 16);
@@ -314,7 +326,9 @@ tg_conv_forward_$N(tg_conv_shape shape, const $T *x, const int64_t *xs, const $T
     if (size == 0 || shape.c == 0) return tg_conv_after_$N(z, shape.n, 0);
     z->apart = shape.f / shape.groups * ws[0];
     z->places = shape.out[1] * shape.out[2], z->taps = shape.c / shape.groups * shape.k[1] * shape.k[2];
-    const int few = shape.f / shape.groups <= 4 && tg_conv_many_taps_$N(&z->q, z->taps * shape.k[0]);
+    const int64_t taps = z->taps * shape.k[0];
+    const int few = tg_conv_few_filters_$N(&z->q, taps)
+                    || (shape.f / shape.groups <= 4 && tg_conv_many_taps_$N(&z->q, taps));
     z->bounded = !few && !tg_conv_one_channel_$N(&z->q);
     tg_shares_$N shares;
     const double panels = tg_conv_panels_cost_$N(z), other = tg_conv_shares_cost_$N(z, &shares, 0);
