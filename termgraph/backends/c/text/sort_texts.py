@@ -17,7 +17,7 @@ void *aligned_alloc(size_t, size_t);
 void free(void *);
 """
 _LINES = """
-#if TG_VECTOR_SORT && $N >= 32 && $N <= 64
+#if TG_SORTS_NUMBERS_$N
 TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n);
 #endif
 
@@ -29,7 +29,7 @@ TG_APART int tg_sort_$N(void *native, int kind, const void *source, void *target
     $T *out = target, *row = out_step == 1 ? out : malloc(n * sizeof *row + 1);
     if (!row) return 1;
     for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-#if TG_VECTOR_SORT && $N >= 32 && $N <= 64
+#if TG_SORTS_NUMBERS_$N
     if (!tg_sort_numbers_$N(row, kind, n))
 #endif
         ((int (*)(void *, int64_t, void *))native)(row, n, NULL);

@@ -1,4 +1,4 @@
-"""C text of a sort of unsigned whole numbers by vectors of 64 bytes: quicksort whose parts are compressed in registers.
+"""C text of a sort of unsigned whole numbers by vectors of 64 or 32 bytes: quicksort, parts are packed in registers.
 
 NumPy's stores what it compresses by one instruction, which on AMD's processors takes as long as 30 others. Pure text.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from termgraph.backends.c.apart import section
+from termgraph.backends.c.text.dialect import filled
 
 ROWS = (4, 8, 16)  # vectors of the blocks that are sorted at once
+SHORT_ROWS = (4, 8, 16)  # the same of 32 bytes
 
 
 def network(rows: int) -> Iterator[tuple[int, int]]:
@@ -83,176 +85,280 @@ def _lanes(lanes: int, element: str) -> str:
     return "{" + ", ".join(element.replace("@", str(u)) for u in range(lanes)) + "}"
 
 
-def _sorter(bits: int) -> str:
-    lanes = 512 // bits
+def _long(bits: int) -> dict[str, str]:
+    """What AVX-512 has: numbers without signs are compared, vectors compressed by masks."""
     letter, kind, mask = ("q", "di", "long long") if bits == 64 else ("d", "si", "int")
     pack = f"(tg_signed_{bits})"
-    full = "-1"
 
     def call(name: str, *given: str) -> str:
         return f"(tg_keys_$N)__builtin_ia32_{name}512_mask({', '.join(given)})"
 
-    least = call(f"pminu{letter}", f"{pack}(a)", f"{pack}(b)", f"{pack}(a)", full)
-    most = call(f"pmaxu{letter}", f"{pack}(a)", f"{pack}(b)", f"{pack}(a)", full)
-    blend = f"(tg_keys_$N)__builtin_ia32_blendm{letter}_512_mask({pack}(a), {pack}(b), m)"
-    blocks = "\n\n".join(block(rows, lanes) for rows in ROWS)
-    upper = " | ".join(f"(({u} & (bit)) != 0) << {u}" for u in range(lanes))
-    return f"""
+    upper = " | ".join(f"(({u} & (bit)) != 0) << {u}" for u in range(512 // bits))
+    return {
+        "$SIGNED": mask,
+        "$LAST": "-1",
+        "$FLIP": "0",
+        "$HELPERS": f"#define TG_UPPER(bit) ({upper})\n"
+        f"#define TG_LEAST(a, b) {call(f'pminu{letter}', f'{pack}(a)', f'{pack}(b)', f'{pack}(a)', '-1')}\n"
+        f"#define TG_MOST(a, b) {call(f'pmaxu{letter}', f'{pack}(a)', f'{pack}(b)', f'{pack}(a)', '-1')}\n"
+        "#define TG_BLEND(bit, a, b) "
+        f"(tg_keys_$N)__builtin_ia32_blendm{letter}_512_mask({pack}(a), {pack}(b), TG_UPPER(bit))",
+        "$REST": f"""    const uint32_t there = (1u << (n - i)) - 1;
+    const tg_signed_$N most = (tg_signed_$N){{0}} - 1;
+    const tg_signed_$N v = __builtin_ia32_loaddqu{kind}512_mask((const void *)(from + i), most, there);
+    if (fill) *(tg_keys_$N *)(to + i) = (tg_keys_$N)v;
+    else __builtin_ia32_storedqu{kind}512_mask((void *)(to + i), v, there);""",
+        "$PARTS": f"""        const tg_signed_$N v = (tg_signed_$N)*(const tg_keys_$N *)(a + i);
+        const uint32_t below = all & (uint32_t)(equal ? __builtin_ia32_ucmp{letter}512_mask(v, middle, 2, -1)
+                                                      : __builtin_ia32_ucmp{letter}512_mask(v, middle, 1, -1));
+        const int count = __builtin_popcount(below);
+        *(tg_keys_$N *)(a + low) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, below);
+        *(tg_keys_$N *)(other + high) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, all & ~below);""",
+        "$OTHERS": "other",
+        "$NEXT": "high",
+    }
+
+
+def _short(bits: int) -> dict[str, str]:
+    """What AVX2 has: 64 bits are compared with signs, and a table says how a vector is packed: what is below first, the
+    others last, which are written from the end of their room.
+    """
+    lanes = 256 // bits
+    orders = [sorted(range(lanes), key=lambda u: not mask >> u & 1) for mask in range(1 << lanes)]
+    if bits == 64:  # moved as halves
+        table = ", ".join("{" + ", ".join(f"{2 * u}, {2 * u + 1}" for u in order) + "}" for order in orders)
+        packed = f"static const int tg_packed_$N[16][8] = {{{table}}};"
+        turned = "*(const tg_halves_$N *)tg_packed_$N[below]"
+        larger = "(tg_signed_$N)(a) > (tg_signed_$N)(b)"
+        least, most = (f"(tg_keys_$N)TG_PICKED_$N({x}, {y}, {larger})" for x, y in ("ab", "ba"))
+        below = "(equal ? ~(v > middle) : middle > v)"
+        mask = f"(uint32_t)__builtin_ia32_movmskpd256((tg_floats_$N){below})"
+    else:
+        table = ", ".join(f"0x{sum(u << 8 * k for k, u in enumerate(order)):x}" for order in orders)
+        packed = f"static const uint64_t tg_packed_$N[256] = {{{table}}};"
+        turned = "__builtin_ia32_pmovzxbd256((tg_bytes_$N)(tg_pair_$N){(long long)tg_packed_$N[below]})"
+        both = "((tg_signed_$N)(a), (tg_signed_$N)(b))"
+        least, most = (f"(tg_keys_$N)__builtin_ia32_p{f}ud256{both}" for f in ("min", "max"))
+        larger = "(tg_signed_$N)TG_MOST(v, middle)"
+        mask = f"(uint32_t)__builtin_ia32_movmskps256((tg_floats_$N)(equal ? {larger} == middle : ~({larger} == v)))"
+    kept = _lanes(lanes, f"@ & (bit) ? {lanes} + @ : @")
+    return {
+        "$SIGNED": "long long" if bits == 64 else "int",
+        "$LAST": "((tg_signed_$N){0} + INT64_MAX)" if bits == 64 else "((tg_signed_$N){0} - 1)",
+        "$FLIP": "(uint64_t)1 << 63" if bits == 64 else "0",
+        "$HELPERS": f"""typedef int tg_halves_$N __attribute__((vector_size(32), aligned(4), may_alias));
+typedef {"double" if bits == 64 else "float"} tg_floats_$N __attribute__((vector_size(32)));
+typedef long long tg_pair_$N __attribute__((vector_size(16)));
+typedef char tg_bytes_$N __attribute__((vector_size(16)));
+{packed}
+#define TG_PICKED_$N(a, b, m) __builtin_ia32_blendvpd256((tg_floats_$N)(a), (tg_floats_$N)(b), (tg_floats_$N)(m))
+#define TG_LEAST(a, b) {least}
+#define TG_MOST(a, b) {most}
+#define TG_BLEND(bit, a, b) __builtin_shuffle(a, b, (tg_keys_$N){kept})""",
+        "$REST": """    for (int64_t k = 0; k < n - i; k++) to[i + k] = from[i + k];
+    for (int64_t k = n - i; fill && k < TG_KEYS_$N; k++) to[i + k] = (($T)-1) ^ TG_FLIP_$N;""",
+        "$PARTS": f"""        const tg_signed_$N v = (tg_signed_$N)*(const tg_keys_$N *)(a + i);
+        const uint32_t below = {mask};
+        const int count = __builtin_popcount(below);
+        const tg_halves_$N packed = __builtin_ia32_permvarsi256((tg_halves_$N)v, {turned});
+        *(tg_keys_$N *)(a + low) = (tg_keys_$N)packed;
+        *(tg_keys_$N *)(other + n - high) = (tg_keys_$N)packed;""",
+        "$OTHERS": "other + n + TG_KEYS_$N - high",
+        "$NEXT": "n + TG_KEYS_$N - 1 - high",
+    }
+
+
+def _sorter(bits: int, long: bool) -> str:
+    width = 512 if long else 256
+    lanes = width // bits
+    rows = ROWS if long else SHORT_ROWS
+    pieces = {
+        **(_long if long else _short)(bits),
+        "$BLOCKS": "\n\n".join(block(r, lanes) for r in rows),
+        "$LANES": str(lanes),
+        "$WIDTH": str(width // 8),
+        "$MOSTROWS": str(rows[-1]),
+        "$FEW": " : ".join([*[f"n <= {r} * TG_KEYS_$N ? {r}" for r in rows[:-1]], str(rows[-1])]),
+        "$SORTED": "\n    else ".join(f"if (rows == {r}) tg_sort_block_{r}_$N(room);" for r in rows),
+        "$TURN": _lanes(lanes, "@ ^ (turn)"),
+        "$LOW": _lanes(lanes, f"@ & bit ? {lanes} + (@ ^ bit) : @"),
+        "$HIGH": _lanes(lanes, f"@ & bit ? {lanes} + @ : @ ^ bit"),
+    }
+    return filled(filled(_SORTER, pieces), pieces)
+
+
+_SORTER = """
 void *malloc(size_t);
 void free(void *);
 typedef $T tg_key_$N __attribute__((may_alias));
-typedef $T tg_keys_$N __attribute__((vector_size(64), aligned($N / 8), may_alias));
-typedef {mask} tg_signed_$N __attribute__((vector_size(64)));
-enum {{ TG_KEYS_$N = {lanes}, TG_BLOCK_$N = {ROWS[-1] * lanes} }};
-#define TG_LEAST(a, b) {least}
-#define TG_MOST(a, b) {most}
-#define TG_BLEND(m, a, b) {blend}
-#define TG_UPPER(bit) ({upper})
-#define TG_TURNED(x, turn) __builtin_shuffle(x, (tg_keys_$N){_lanes(lanes, "@ ^ (turn)")})
-#define S(p, q) {{ const tg_keys_$N v = x##p, w = x##q; x##p = TG_LEAST(v, w); x##q = TG_MOST(v, w); }}
-#define L(p, bit) {{ const tg_keys_$N v = x##p, w = TG_TURNED(v, bit); \\
-    x##p = TG_BLEND(TG_UPPER(bit), TG_LEAST(v, w), TG_MOST(v, w)); }}
-#define M(p, q, turn, bit) {{ const tg_keys_$N v = x##p, w = TG_TURNED(x##q, turn); \\
-    const tg_keys_$N low = TG_LEAST(v, w), high = TG_MOST(v, w), other = TG_BLEND(TG_UPPER(bit), high, low); \\
-    x##p = TG_BLEND(TG_UPPER(bit), low, high); x##q = TG_TURNED(other, turn); }}
-#define T(p, q, bit) {{ const tg_keys_$N v = x##p, w = x##q; \\
-    x##p = __builtin_shuffle(v, w, (tg_keys_$N){_lanes(lanes, f"@ & bit ? {lanes} + (@ ^ bit) : @")}); \\
-    x##q = __builtin_shuffle(v, w, (tg_keys_$N){_lanes(lanes, f"@ & bit ? {lanes} + @ : @ ^ bit")}); }}
-{blocks}
+typedef $T tg_keys_$N __attribute__((vector_size($WIDTH), aligned($N / 8), may_alias));
+typedef $SIGNED tg_signed_$N __attribute__((vector_size($WIDTH)));
+enum { TG_KEYS_$N = $LANES, TG_BLOCK_$N = $MOSTROWS * $LANES };
+#define TG_FLIP_$N ($FLIP) /* what makes numbers without signs those that are compared */
+$HELPERS
+#define TG_TURNED(x, turn) __builtin_shuffle(x, (tg_keys_$N)$TURN)
+#define S(p, q) { const tg_keys_$N v = x##p, w = x##q; x##p = TG_LEAST(v, w); x##q = TG_MOST(v, w); }
+#define L(p, bit) { const tg_keys_$N v = x##p, w = TG_TURNED(v, bit); \\
+    x##p = TG_BLEND(bit, TG_LEAST(v, w), TG_MOST(v, w)); }
+#define M(p, q, turn, bit) { const tg_keys_$N v = x##p, w = TG_TURNED(x##q, turn); \\
+    const tg_keys_$N low = TG_LEAST(v, w), high = TG_MOST(v, w), other = TG_BLEND(bit, high, low); \\
+    x##p = TG_BLEND(bit, low, high); x##q = TG_TURNED(other, turn); }
+#define T(p, q, bit) { const tg_keys_$N v = x##p, w = x##q; \\
+    x##p = __builtin_shuffle(v, w, (tg_keys_$N)$LOW); \\
+    x##q = __builtin_shuffle(v, w, (tg_keys_$N)$HIGH); }
+$BLOCKS
 #undef S
 #undef L
 #undef M
 #undef T
+
+/* Copy n numbers; without `fill` nothing is written behind them, with it whole vectors, of the largest number. */
+static inline void tg_keys_copied_$N(tg_key_$N *to, const tg_key_$N *from, int64_t n, int fill)
+{
+    int64_t i = 0;
+    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) *(tg_keys_$N *)(to + i) = *(const tg_keys_$N *)(from + i);
+    if (i == n) return;
+$REST
+}
+
+/* Sort at most a block: what is missing is larger than all. */
+static inline void tg_sort_few_$N(tg_key_$N *a, int64_t n)
+{
+    $T room[TG_BLOCK_$N];
+    const int64_t rows = $FEW;
+    tg_keys_copied_$N(room, a, n, 1);
+    for (int64_t i = (n + TG_KEYS_$N - 1) / TG_KEYS_$N * TG_KEYS_$N; i < rows * TG_KEYS_$N; i += TG_KEYS_$N)
+        *(tg_keys_$N *)(room + i) = (tg_keys_$N){0} + ((($T)-1) ^ TG_FLIP_$N);
+    $SORTED
+    tg_keys_copied_$N(a, room, n, 0);
+}
+
+/* Bring what is below a pivot, or with `equal` also what is equal to it, to the front: how much that is. */
+static inline __attribute__((always_inline)) int64_t tg_sort_parted_$N(tg_key_$N *a, tg_key_$N *other, int64_t n,
+                                                                       $T pivot, int equal)
+{
+    const tg_signed_$N middle = (tg_signed_$N)((tg_keys_$N){0} + pivot);
+    const uint32_t all = (1u << (TG_KEYS_$N - 1)) * 2 - 1;
+    int64_t low = 0, high = 0, i = 0;
+    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) {
+$PARTS
+        low += count;
+        high += TG_KEYS_$N - count;
+    }
+    for (; i < n; i++) {
+        const $T v = a[i];
+        const int below = equal ? (v ^ TG_FLIP_$N) <= (pivot ^ TG_FLIP_$N) : (v ^ TG_FLIP_$N) < (pivot ^ TG_FLIP_$N);
+        a[low] = v, other[$NEXT] = v;
+        low += below, high += !below;
+    }
+    (void)all;
+    tg_keys_copied_$N(a + low, $OTHERS, high, 0);
+    return low;
+}
+
+/* Sort n numbers, with room for a vector more than as many. Zero: not done, as pivots were bad too often. */
+static int tg_sort_compared_$N(tg_key_$N *a, tg_key_$N *other, int64_t n)
+{
+    enum { SAMPLE = 4 * TG_KEYS_$N };
+    struct { int64_t begin, end; } waiting[64];
+    int count = 0;
+    int64_t begin = 0, end = n, work = 0;
+    uint64_t random = 0x9E3779B97F4A7C15u;
+    for (;;) {
+        const int64_t size = end - begin;
+        if (size <= TG_BLOCK_$N) {
+            tg_sort_few_$N(a + begin, size);
+            if (!count) return 1;
+            begin = waiting[--count].begin, end = waiting[count].end;
+            continue;
+        }
+        $T sample[SAMPLE];
+        for (int k = 0; k < SAMPLE; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            sample[k] = a[begin + (int64_t)((random >> 32) * (uint64_t)size >> 32)];
+        }
+        tg_sort_block_4_$N(sample);
+        const $T pivot = sample[SAMPLE / 2];
+        if ((work += size) > 100 * n) return 0;
+        int64_t low = tg_sort_parted_$N(a + begin, other, size, pivot, 0);
+        if (low == 0) { /* the least one: all that are equal to it are in their places */
+            begin += tg_sort_parted_$N(a + begin, other, size, pivot, 1);
+            continue;
+        }
+        if (low > size - low) waiting[count].begin = begin, waiting[count++].end = begin + low, begin += low;
+        else waiting[count].begin = begin + low, waiting[count++].end = end, end = begin + low;
+    }
+}
+TG_APART int tg_sort_keys_$N($T *given, $T *more, int64_t n)
+{
+    tg_key_$N *const a = given;
+    for (int64_t i = 0; TG_FLIP_$N && i < n; i++) a[i] ^= TG_FLIP_$N;
+    const int done = tg_sort_compared_$N(a, more, n);
+    for (int64_t i = 0; TG_FLIP_$N && i < n; i++) a[i] ^= TG_FLIP_$N;
+    return done;
+}
 #undef TG_LEAST
 #undef TG_MOST
 #undef TG_BLEND
 #undef TG_UPPER
 #undef TG_TURNED
-
-/* Copy n numbers; without `fill` nothing is written behind them, with it whole vectors, of the largest number. */
-static inline void tg_keys_copied_$N(tg_key_$N *to, const tg_key_$N *from, int64_t n, int fill)
-{{
-    int64_t i = 0;
-    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) *(tg_keys_$N *)(to + i) = *(const tg_keys_$N *)(from + i);
-    if (i == n) return;
-    const uint32_t there = (1u << (n - i)) - 1;
-    const tg_signed_$N most = (tg_signed_$N){{0}} - 1;
-    const tg_signed_$N v = __builtin_ia32_loaddqu{kind}512_mask((const void *)(from + i), most, there);
-    if (fill) *(tg_keys_$N *)(to + i) = (tg_keys_$N)v;
-    else __builtin_ia32_storedqu{kind}512_mask((void *)(to + i), v, there);
-}}
-
-/* Sort at most a block: what is missing is larger than all. */
-static inline void tg_sort_few_$N(tg_key_$N *a, int64_t n)
-{{
-    $T room[TG_BLOCK_$N];
-    const int64_t rows = n <= 4 * TG_KEYS_$N ? 4 : n <= 8 * TG_KEYS_$N ? 8 : 16;
-    tg_keys_copied_$N(room, a, n, 1);
-    for (int64_t i = (n + TG_KEYS_$N - 1) / TG_KEYS_$N * TG_KEYS_$N; i < rows * TG_KEYS_$N; i += TG_KEYS_$N)
-        *(tg_keys_$N *)(room + i) = (tg_keys_$N){{0}} - 1;
-    if (rows == 4) tg_sort_block_4_$N(room);
-    else if (rows == 8) tg_sort_block_8_$N(room);
-    else tg_sort_block_16_$N(room);
-    tg_keys_copied_$N(a, room, n, 0);
-}}
-
-/* Bring what is below a pivot, or with `equal` also what is equal to it, to the front: how much that is. */
-static inline __attribute__((always_inline)) int64_t tg_sort_parted_$N(tg_key_$N *a, tg_key_$N *other, int64_t n,
-                                                                       $T pivot, int equal)
-{{
-    const tg_signed_$N middle = (tg_signed_$N)((tg_keys_$N){{0}} + pivot);
-    const uint32_t all = (1u << (TG_KEYS_$N - 1)) * 2 - 1;
-    int64_t low = 0, high = 0, i = 0;
-    for (; i + TG_KEYS_$N <= n; i += TG_KEYS_$N) {{
-        const tg_signed_$N v = (tg_signed_$N)*(const tg_keys_$N *)(a + i);
-        const uint32_t below = all & (uint32_t)(equal ? __builtin_ia32_ucmp{letter}512_mask(v, middle, 2, -1)
-                                                      : __builtin_ia32_ucmp{letter}512_mask(v, middle, 1, -1));
-        const int count = __builtin_popcount(below);
-        *(tg_keys_$N *)(a + low) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, below);
-        *(tg_keys_$N *)(other + high) = (tg_keys_$N)__builtin_ia32_compress{kind}512_mask(v, v, all & ~below);
-        low += count;
-        high += TG_KEYS_$N - count;
-    }}
-    for (; i < n; i++) {{
-        const $T v = a[i];
-        const int below = equal ? v <= pivot : v < pivot;
-        a[low] = v, other[high] = v;
-        low += below, high += !below;
-    }}
-    tg_keys_copied_$N(a + low, other, high, 0);
-    return low;
-}}
-
-/* Sort n numbers, with room for a vector more than as many. Zero: not done, as pivots were bad too often. */
-TG_APART int tg_sort_keys_$N($T *given, $T *more, int64_t n)
-{{
-    enum {{ SAMPLE = 4 * TG_KEYS_$N }};
-    tg_key_$N *const a = given, *const other = more;
-    struct {{ int64_t begin, end; }} waiting[64];
-    int count = 0;
-    int64_t begin = 0, end = n, work = 0;
-    uint64_t random = 0x9E3779B97F4A7C15u;
-    for (;;) {{
-        const int64_t size = end - begin;
-        if (size <= TG_BLOCK_$N) {{
-            tg_sort_few_$N(a + begin, size);
-            if (!count) return 1;
-            begin = waiting[--count].begin, end = waiting[count].end;
-            continue;
-        }}
-        $T sample[SAMPLE];
-        for (int k = 0; k < SAMPLE; k++) {{
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            sample[k] = a[begin + (int64_t)((random >> 32) * (uint64_t)size >> 32)];
-        }}
-        tg_sort_block_4_$N(sample);
-        const $T pivot = sample[SAMPLE / 2];
-        if ((work += size) > 100 * n) return 0;
-        int64_t low = tg_sort_parted_$N(a + begin, other, size, pivot, 0);
-        if (low == 0) {{ /* the least one: all that are equal to it are in their places */
-            begin += tg_sort_parted_$N(a + begin, other, size, pivot, 1);
-            continue;
-        }}
-        if (low > size - low) waiting[count].begin = begin, waiting[count++].end = begin + low, begin += low;
-        else waiting[count].begin = begin + low, waiting[count++].end = end, end = begin + low;
-    }}
-}}
 """
 
 
 _NUMBERS = """
+#if TG_SORTS_NUMBERS_$N
 /* Sort n elements as unsigned numbers in the same order, of kinds as in tg_sort_key, but zeros by their signs; NaN lose
    theirs. Zero: not done. */
 TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n)
 {
     const $T sign = ($T)1 << ($N - 1), infinite = (sign - 1) >> ($N == 64 ? 52 : 23) << ($N == 64 ? 52 : 23);
     enum { FEW = 1024 };
-    if (kind > 2) return 0;
+    if (kind > 2 || (TG_KEYS_$N * $N < 512 && kind < 2 && n > FEW)) return 0; /* NumPy's is as fast */
     tg_key_$N room[FEW + TG_KEYS_$N], *a = given, *other = n > FEW ? malloc((n + TG_KEYS_$N) * sizeof *a) : room;
     if (!other) return 0;
-    if (kind == 1) for (int64_t i = 0; i < n; i++) a[i] ^= sign;
+    const $T flip = TG_FLIP_$N, turn = sign ^ flip;
+    if (kind == 0 && flip) for (int64_t i = 0; i < n; i++) a[i] ^= flip;
+    if (kind == 1 && turn) for (int64_t i = 0; i < n; i++) a[i] ^= turn;
     if (kind == 2)
         for (int64_t i = 0; i < n; i++) {
             const $T u = a[i], size = u & (sign - 1), v = size > infinite ? size : u;
-            a[i] = v ^ (sign | -(v >> ($N - 1)));
+            a[i] = v ^ ((sign | -(v >> ($N - 1))) ^ flip);
         }
-    const int done = tg_sort_keys_$N(a, other, n);
-    if (kind == 1) for (int64_t i = 0; i < n; i++) a[i] ^= sign;
-    if (kind == 2) for (int64_t i = 0; i < n; i++) a[i] ^= sign | ((a[i] >> ($N - 1)) - 1);
+    const int done = tg_sort_compared_$N(a, other, n);
+    if (kind == 0 && flip) for (int64_t i = 0; i < n; i++) a[i] ^= flip;
+    if (kind == 1 && turn) for (int64_t i = 0; i < n; i++) a[i] ^= turn;
+    if (kind == 2)
+        for (int64_t i = 0; i < n; i++) {
+            const $T v = a[i] ^ flip;
+            a[i] = v ^ (sign | ((v >> ($N - 1)) - 1));
+        }
     if (other != room) free(other);
     return done;
 }
+#endif
 """
 # What callers know.
 HEAD = """
 #ifndef TG_VECTOR_SORT
-#if defined(__AVX512F__) && !defined(__clang__)
+#if defined(__AVX512F__) && !defined(__clang__) /* beyond so many elements sorting by digits is faster */
 #define TG_VECTOR_SORT 1
-#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 8000 : 1500)) /* beyond, sorting by digits is faster */
+#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 8000 : 1500))
+#elif defined(__AVX2__) && !defined(__clang__)
+#define TG_VECTOR_SORT 1
+#define TG_SORTS_BY_VECTORS(n, kind) ((n) < ((kind) == 2 ? 2000 : 1500))
 #else
 #define TG_VECTOR_SORT 0
 #define TG_SORTS_BY_VECTORS(n, kind) 0
 #endif
+/* Numbers of 64 bits, which AVX2 compares in three instructions, NumPy sorts faster there. */
+#if TG_VECTOR_SORT && defined(__AVX512F__)
+#define TG_SORTS_NUMBERS_64 1
+#else
+#define TG_SORTS_NUMBERS_64 0
+#endif
+#define TG_SORTS_NUMBERS_32 TG_VECTOR_SORT
+#define TG_SORTS_NUMBERS_16 0
+#define TG_SORTS_NUMBERS_8 0
 #endif
 """
 
@@ -266,6 +372,7 @@ def functions(source: str) -> str:
     out = []
     for bits in (64, 32):
         if bits in used or (placed and bits == 64):
-            text = f"#if TG_VECTOR_SORT\n{_sorter(bits)}{_NUMBERS}\n#endif"
+            long, short = (_sorter(bits, width) for width in (True, False))
+            text = f"#if TG_VECTOR_SORT\n#ifdef __AVX512F__\n{long}\n#else\n{short}\n#endif\n{_NUMBERS}\n#endif"
             out.append(section(HEAD, text.replace("$T", f"uint{bits}_t").replace("$N", str(bits))))
     return "\n".join(out)
