@@ -126,6 +126,26 @@ def test_f66_few_filters_of_many_taps_are_right_for_images_of_any_width(rng, dty
                 np.testing.assert_array_equal(f(a.astype(dtype), b.astype(dtype)), wanted)
 
 
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_filters_read_small_images_where_they_lie(rng, dtype, cflags):
+    """Rows that end within vectors, padded or not, moving, of one group or two; the last image ends its memory."""
+    x, w = (T.tensor4(name, dtype=dtype) for name in "xw")
+    if cflags and not compilers.usable("avx512f"):
+        pytest.skip("that is what it is without")
+    for pad, stride, groups in ((0, 1, 1), (1, 1, 1), (2, 1, 2), (1, 2, 1)):
+        how = {"stride": (stride, stride), "border": ((pad, pad),) * 2, "dilation": (1, 1), "groups": groups}
+        with tg.config.change_flags(cflags=cflags):
+            f = tg.function(
+                [tg.In(v, borrow=True) for v in (x, w)], conv(x, w, **how, flip=False, algo="panels"), mode=C
+            )
+            for width, filters in ((3, 1), (6, 8), (13, 4), (16, 5), (33, 8), (34, 31)):
+                a = rng.integers(-9, 9, (2, 16, 7, width)).astype(dtype)
+                b = rng.integers(-9, 9, (filters * groups, 16 // groups, 3, 3)).astype(dtype)
+                y = f(before_a_closed_page(a), before_a_closed_page(b))
+                np.testing.assert_array_equal(y, conv.bind(**how, flip=False, algo="panels").meaning(a, b))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_f66_many_channels_of_small_images_are_right_for_filters_that_lie_in_any_way(rng, dtype):
     """Filters are read where they lie; tiles of more than one image are added up apart, some taps at a time."""

@@ -315,7 +315,7 @@ isfinite = elementwise(
     cuda=Spelling(c="(!tg_cisnan({0}) & !tg_cisinf({0}))"), cost=1,
 )  # fmt: skip
 signbit = elementwise(
-    "signbit", 1, np.signbit, c=Spelling(f="(__builtin_copysign{f}(1, {0}) < 0)", biu="({0} < 0)"),
+    "signbit", 1, np.signbit, c=Spelling(f="tg_signbit", biu="({0} < 0)"),
     cuda=Spelling(f="(__float_as_int({0}) < 0)", float64="(__double_as_longlong({0}) < 0)"), cost=1,
 )  # fmt: skip
 logical_and = elementwise(

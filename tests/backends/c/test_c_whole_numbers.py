@@ -1,6 +1,7 @@
 """Floats that become whole numbers, and floats again: those of the virtual machine, in vectors and alone."""
 
 import itertools
+import platform
 
 import numpy as np
 import pytest
@@ -47,3 +48,30 @@ def test_floats_become_whole_numbers_as_in_numpy(to, length):
         for pair, a, b in zip(pairs, found(*some), wanted(*some), strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=str(pair))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f"] if platform.machine() == "x86_64" else [""])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_of_any_size_become_whole_numbers_of_64_bits(rng, dtype, cflags):
+    """Up to the last one that fits and beyond; both halves of a number, rounded towards 0."""
+    ends = [2.0**e for e in range(65)]
+    near = [f(e, to) for e in ends for f, to in ((np.nextafter, 0), (np.nextafter, np.inf))]
+    some = [
+        *ends,
+        *near,
+        0.0,
+        -0.0,
+        0.5,
+        2.0**32 - 0.5,
+        2.0**52 + 0.5,
+        1e300,
+        np.inf,
+        np.nan,
+        *10 ** rng.uniform(-5, 25, 999),
+    ]
+    v = np.array([*some, *[-x for x in some]]).astype(dtype)
+    x = T.vector("x", dtype=dtype)
+    with tg.config.change_flags(cflags=cflags):
+        found = tg.function([x], T.cast(x, "int64"))(v)
+    np.testing.assert_array_equal(found, v.astype("int64"))

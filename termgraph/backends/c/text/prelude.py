@@ -153,6 +153,12 @@ _FLOAT = {
     "isinf": "_Bool tg_isinf_{N}({T} x) {{ return fabs{S}(x) == __builtin_inf{S}(); }}",
     "isfinite": "_Bool tg_isfinite_{N}({T} x) {{ return fabs{S}(x) < __builtin_inf{S}(); }}",
     "isnan": "_Bool tg_isnan_{N}({T} x) {{ return x != x; }}",
+    "signbit": """_Bool tg_signbit_{N}({T} x)
+{{
+    int{W}_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits < 0;
+}}""",
     "tanh": "{T} tg_tanh_{N}({T} x) {{ {T} e = expm1{S}(-2 * fabs{S}(x)); return copysign{S}(-e / (2 + e), x); }}",
     "sigmoid": "{T} tg_sigmoid_{N}({T} x) {{ {T} e = exp{S}(-fabs{S}(x)); return (x < 0 ? e : 1) / (1 + e); }}",
     "exp_below_zero": """{T} tg_exp_below_zero_{N}({T} x)
