@@ -23,7 +23,7 @@ MIXED = ("-fschedule-insns", "-fsched-pressure")
 # So are the polynomials of these: several long ones for each element. In the halves of vectors that doubles made of
 # float32 need it is the registers that count, not the chains (`erfinv`, `dawsn` of float32: up to a tenth slower).
 CHAINS = ("tg_dawsn_f64", "tg_erfinv_f64", "tg_gammaln_f", "tg_gamma_f", "tg_digamma_f", "tg_trigamma_f", "tg_spence_f",
-          "tg_expi_f", "tg_exp1_f", "tg_sinint_f", "tg_cosint_f", "tg_owens_t_f64")  # fmt: skip
+          "tg_expi_f", "tg_exp1_f", "tg_sinint_f64", "tg_cosint_f64", "tg_owens_t_f64")  # fmt: skip
 
 # Two choices by one condition become a branch otherwise, with what was to be avoided computed for whole vectors.
 # Of a bound below and one above (`clip`) gcc makes four comparisons and three choices instead of two of each.

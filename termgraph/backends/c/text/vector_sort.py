@@ -179,7 +179,12 @@ def _sorter(bits: int, long: bool) -> str:
         "$WIDTH": str(width // 8),
         "$MOSTROWS": str(rows[-1]),
         "$FEW": " : ".join([*[f"n <= {r} * TG_KEYS_$N ? {r}" for r in rows[:-1]], str(rows[-1])]),
-        "$SORTED": "\n    else ".join(f"if (rows == {r}) tg_sort_block_{r}_$N(room);" for r in rows),
+        "$SORTED": "\n    else ".join(
+            [
+                *[f"if (rows == {r}) tg_sort_block_{r}_$N(room);" for r in rows[:-1]],
+                f"tg_sort_block_{rows[-1]}_$N(room);",
+            ]
+        ),
         "$TURN": _lanes(lanes, "@ ^ (turn)"),
         "$LOW": _lanes(lanes, f"@ & bit ? {lanes} + (@ ^ bit) : @"),
         "$HIGH": _lanes(lanes, f"@ & bit ? {lanes} + @ : @ ^ bit"),
