@@ -435,9 +435,9 @@ class Planner:
         folds = self.placeable(statements, inner)
         if any(f.op.params["kind"] in ARG_FOLDS and not self.looks_in_lanes(f, var) for f in folds):
             return None
-        for f in folds:
-            outer = [d for d in self.s.needs(f.args[0]) if not isinstance(d, Buf) and d not in folds]
-            if any(not inner.knows(d) for d in outer):
+        for f in folds:  # what is computed already needs nothing more
+            below = scalars([f.args[0]], lambda t: t.op.family is FOLD and t in inner)
+            if any(t.op.family is FOLD and t not in folds and not inner.knows(t) for t in below):
                 return None
         if self.votes(var, folds) <= 0:
             return None
