@@ -82,3 +82,18 @@ def test_an_element_that_a_choice_keeps_from_being_read_is_not_read(rng):
         a, p, q = rng.normal(size=shape), rng.random((shape[0], 3)) < 0.5, rng.random((shape[0], 9)) < 0.5
         want = np.where(np.concatenate([p, q], axis=1)[:, None, :], a[:, :, None] + 1, 0).sum(axis=1)
         np.testing.assert_allclose(f(a, p, q), want)
+
+
+def test_a_number_that_is_computed_already_keeps_no_sum_from_columns(rng):
+    """What that number had needed is not needed here."""
+    x, y, i = T.dmatrix("x"), T.dmatrix("y"), T.lmatrix("i")
+    pairs = T.maximum(1 - T.take_along_axis(y, i, 1)[:, :, None] + x[:, None, :], 0)
+    f = tg.function([x, y, i], [pairs.sum(axis=1), (pairs * pairs.sum()).sum(axis=1)], mode=tg.Mode(linker="c"))
+    g = tg.function([x, y, i], tg.grad((pairs.sum() ** 2) / 2, x), mode=tg.Mode(linker="c"))
+    assert "_lane[64]" not in text_of(g) and "_lane[1024]" in text_of(g)
+    for n, k in ((3, 10), (1, 4), (5, 0)):
+        a, b, at = rng.normal(size=(6, k)), rng.normal(size=(6, 7)), rng.integers(0, 7, (6, n))
+        over = np.maximum(1 - np.take_along_axis(b, at, 1)[:, :, None] + a[:, None, :], 0)
+        for found, want in zip(f(a, b, at), (over.sum(axis=1), (over * over.sum()).sum(axis=1))):
+            np.testing.assert_allclose(found, want)
+        np.testing.assert_allclose(g(a, b, at), (over > 0).sum(axis=1) * over.sum())
