@@ -34,6 +34,8 @@ ACCURATE = Stage("accurate", "compile.accurate:accurate")  # for the mode of tha
 
 CHUNKS = Stage("chunks", "compile.rewriting:chunks")  # for a `memory_limit` that whole loops do not keep within
 
+PARTS = Stage("parts", "compile.filters_in_parts:in_parts")  # and of filters' gradients
+
 HALVES = Stage("halves", "compile.halves:halves")  # for functions with `storage=`
 
 PLACE = Stage("place", "compile.placing:place")  # Rewritten -> Placed: what runs where
@@ -91,7 +93,7 @@ def rewriting_of(options: Options) -> tuple[Stage, ...]:
     """The stages that rewrite a graph, and the bodies in it. Without rules (`mode="None"`) calls are inlined only."""
     front = REWRITING if options.rewrites else REWRITING[:1]
     front = (*front[:1], ACCURATE, *front[1:]) if options.accurate else front
-    front = (*front[:1], CHUNKS, *front[1:]) if options.sparing is not None else front
+    front = (*front[:1], CHUNKS, *front[1:], PARTS) if options.sparing is not None else front
     return front if options.storage is None else (*front, HALVES)
 
 

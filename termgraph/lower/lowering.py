@@ -258,8 +258,8 @@ def stored(value: Measured) -> Stored:
 
 def planted(value: Stored) -> Lowered:
     """The loop tree: which loops there are and what is computed where."""
-    st, before = value.statements, value.expanded
-    planner = Planner(st.scalars, whole=True, apart=before.region.apart)
+    st, before, region = value.statements, value.expanded, value.expanded.region
+    planner = Planner(st.scalars, whole=True, apart="reads" if region.apart else "parts" if region.sparing else "")
     together = [st.stores] if before.region.fuse else [[s] for s in planner.in_turn(st.stores)]
     nodes = [n for stores in together for n in planner.plan(stores)]
     return Lowered(before.region, nodes, st, before.outputs, before.origin)

@@ -305,3 +305,32 @@ def test_updates_computed_together_of_which_one_is_written_to_again(outputs, wri
         f(values)
         np.testing.assert_allclose(changed.get_value(), want, rtol=1e-14)
         np.testing.assert_array_equal(turned.get_value(), values[::-1])
+
+
+JOINED = {  # new values in parts, and whether these are written over the old ones
+    "own rows": (lambda w, x: T.concatenate([w[:24] * 2 - x.sum(0), w[24:] + x.prod(0)]), True),
+    "three": (lambda w, x: T.concatenate([w[:8] - x.sum(0), w[8:24] + x.prod(0), 3 * w[24:]]), True),
+    "columns": (lambda w, x: T.concatenate([w[:, :8] - x.sum(0)[:8], w[:, 8:] + 1], axis=1), None),
+    "other rows": (lambda w, x: T.concatenate([w[24:] * 2 - x.sum(0), w[:24] + x.prod(0)]), False),
+    "turned": (lambda w, x: T.concatenate([w[23::-1] * 2 - x.sum(0), w[24:] + x.prod(0)]), False),
+    "read by all": (lambda w, x: T.concatenate([w[:24] - w[60], w[24:] + x.prod(0)]), False),
+    "equal parts": (lambda w, x: T.concatenate([w[:40] * 2 - x.sum(0), w[40:] + x.prod(0)]), None),
+    "set": (lambda w, x: T.set_subtensor((w * 2)[24:], w[24:] + x.prod(0)), None),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_parts_of_a_new_value_are_written_over_their_own_old_elements(name):
+    build, in_place = JOINED[name]
+    rng = np.random.default_rng(5)
+    start, given = rng.standard_normal((80, 32)), rng.standard_normal((3, 32)) / 2
+    x, ends = T.dmatrix("x"), []
+    for linker in ("c", "py"):
+        w = tg.shared(start.copy())
+        f = tg.function([x], w.sum(), updates=[(w, build(w, x))], mode=tg.Mode(linker=linker))
+        costs = [f(given) for _ in range(3)]
+        ends.append((costs, w.get_value()))
+        if linker == "c" and in_place is not None:
+            assert ("results 8 bytes" in str(f.memory(given))) == in_place
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-12)
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)

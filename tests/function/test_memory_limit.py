@@ -423,3 +423,27 @@ def test_sums_of_several_dtypes_are_not_made_two_at_a_time(dtypes):
     alike = mk(add, terms[:1] * 3)
     (in_turn,) = sums_in_turn([alike], ("sort",), {})
     assert len(in_turn.args) == (2 if dtypes[0] != "float16" else 3) and in_turn.type == alike.type
+
+
+def test_large_filters_are_written_over_some_at_a_time():
+    """A gradient that is larger than the limit is made of some filters after the other."""
+
+    def net(limit):
+        rng = np.random.default_rng(3)
+        x = T.tensor("x", dtype="float32", shape=(2, 8, 4, 4))
+        filters = [tg.shared((rng.standard_normal(s) / 9).astype("float32")) for s in ((24, 8, 3, 3), (64, 24, 3, 3))]
+        h = x
+        for w in filters:
+            h = T.maximum(T.nnet.conv2d(h, w, border_mode="half", filter_flip=False), 0)
+        cost = (h * h).mean()
+        updates = [(w, w - np.float32(0.1) * g) for w, g in zip(filters, tg.grad(cost, filters))]
+        return tg.function([x], cost, updates=updates, memory_limit=limit, mode=tg.Mode(linker="c")), filters
+
+    x = np.random.default_rng(4).standard_normal((2, 8, 4, 4)).astype("float32")
+    (plain, whole), (limited, parts) = net(None), net(45_000)
+    gradient = 64 * 24 * 9 * 4
+    assert limited.memory().peak <= 45_000 < gradient < plain.memory().peak
+    for _ in range(3):
+        np.testing.assert_allclose(limited(x), plain(x), rtol=1e-5)
+    for a, b in zip(parts, whole):
+        np.testing.assert_allclose(a.get_value(), b.get_value(), rtol=1e-4, atol=1e-6)

@@ -84,8 +84,16 @@ def _atom_bound(a: Atom, upper: bool) -> Poly | None:
     if a.fn == "mod":
         return a.args[1] - 1 if upper else ZERO
     if a.fn == "floordiv":
-        return None if upper or not natural(a) else ZERO
+        return _top_of_quotient(*a.args) if upper else ZERO if natural(a) else None
     return poly(a) if natural(a) and not a.fv else None
+
+
+def _top_of_quotient(p: Poly, q: Poly) -> Poly | None:
+    """The largest p // q, where numbers say it."""
+    top = bound(p, True) if q.const else None
+    if top is None or top.const is None or q.const is None or q.const < 0:
+        return None
+    return poly(top.const // q.const)
 
 
 def largest(p: Poly) -> Poly:

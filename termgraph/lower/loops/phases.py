@@ -104,7 +104,12 @@ def wait_for_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[An
             phase[x] = max(phase[x], min(phase[y] for y in readers[x]) - 0.5)
 
 
-def by_reads(stores: Sequence[Any], needs: Callable[[Any], Iterable[Any]]) -> list[list[Any]]:
+def divided(stores: Sequence[Any], by: str, needs: Callable[[Any], Iterable[Any]]) -> list[list[Any]]:
+    """Stores of one loop in several: by what they read, or each part of an array apart."""
+    return _by_reads(stores, needs) if by == "reads" else _by_parts(stores)
+
+
+def _by_reads(stores: Sequence[Any], needs: Callable[[Any], Iterable[Any]]) -> list[list[Any]]:
     """Stores apart that read no temporary in common: each may run when it is needed, and again."""
     parts: list[tuple[set[Buf], list[Any]]] = []
     for x in stores:
@@ -113,6 +118,18 @@ def by_reads(stores: Sequence[Any], needs: Callable[[Any], Iterable[Any]]) -> li
         parts = [p for p in parts if p[0].isdisjoint(read)]
         parts.append((read.union(*[p[0] for p in alike]), [*[y for p in alike for y in p[1]], x]))
     return [found for _, found in parts]
+
+
+def _by_parts(stores: Sequence[Any]) -> list[list[Any]]:
+    """Stores apart that write parts of one array."""
+    found: list[list[Any]] = []
+    count: Counter[Buf] = Counter()
+    for x in stores:
+        if count[x.buf] == len(found):
+            found.append([])
+        found[count[x.buf]].append(x)
+        count[x.buf] += 1
+    return found
 
 
 def _is_plain(x: object) -> bool:

@@ -14,8 +14,8 @@ from termgraph.lower.lengths.index import Poly, Var, largest, poly
 from termgraph.lower.lengths.index import values as index_values
 from termgraph.lower.loops.like_before import MANY_LOOPS, LikeBefore
 from termgraph.lower.loops.phases import (
-    by_reads,
     collides,
+    divided,
     join_later_readers,
     phases,
     runs_in_order,
@@ -108,8 +108,10 @@ class RowBuffer:
 class Planner:
     """Makes the loop tree of a list of statements."""
 
-    def __init__(self, scalars_: Scalars, whole: bool = False, apart: bool = False) -> None:
-        """`apart`: at the top a loop is shared by stores that read the same temporaries only."""
+    def __init__(self, scalars_: Scalars, whole: bool = False, apart: str = "") -> None:
+        """`apart`: at the top a loop is shared by stores that read the same temporaries only ("reads"), or by no two
+        that write parts of one array ("parts").
+        """
         self.s, self.whole, self.apart = scalars_, whole, apart
         self.count = 0
         self.needed: dict[Any, Needs] = {}  # of each statement, which many look at
@@ -245,7 +247,7 @@ class Planner:
         found = [out[k] for k in sorted(out)]
         if not self.apart or scope.depth:
             return found
-        parts = [[g.stores] if g.folds or g.var is None else by_reads(g.stores, self.needs) for g in found]
+        parts = [[g.stores] if g.folds or g.var is None else divided(g.stores, self.apart, self.needs) for g in found]
         return [Group(g.var, g.folds, stores) for g, each in zip(found, parts) for stores in each]
 
     def is_cheap(self, value: Any) -> bool:

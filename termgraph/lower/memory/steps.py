@@ -5,9 +5,11 @@ Asked of a statement for each array that might be written in the place of anothe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from termgraph.lower.lengths.index import ONE, Poly, Var
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, product
 from termgraph.lower.loops.tree import Call, Columns, Compound, Kernel, Let, Loop, Node, Write
 from termgraph.lower.memory.plan import LINE
 from termgraph.lower.push.kernel import LOAD, Buf
@@ -22,6 +24,8 @@ class Steps:
         self.read: dict[Buf, set[Poly]] = {}
         self.last_read: dict[Buf, int] = {}
         self.again: set[Buf] = set()  # of which several iterations write the same element
+        self.counts: dict[Buf, Poly] = {}  # how many elements are written, if none is written again
+        self.added: set[Buf] = set()  # of which elements are added to
         self.vectors: list[int | None] = []  # how many elements each innermost loop takes
         self.plain = True  # there is nothing but loops and elements
         self._look(node)
@@ -37,8 +41,12 @@ class Steps:
             elif isinstance(n, Write):
                 self.written.setdefault(n.buf, set()).add(n.offset)
                 self.first_written.setdefault(n.buf, count)
+                elements = product([v.extent for v in around])
+                self.counts[n.buf] = self.counts.get(n.buf, ZERO) + elements
                 if not around <= n.offset.fv:
                     self.again.add(n.buf)
+                if n.mode != "set":
+                    self.added.add(n.buf)
             else:
                 self.plain &= not isinstance(n, (Call, Compound))
                 if isinstance(n, Columns) or (isinstance(n, Loop) and n.simd):
@@ -76,6 +84,16 @@ def steps_of(node: Kernel) -> Steps:
     if known is None:
         known = node.__dict__["_steps"] = Steps(node)
     return known
+
+
+def in_parts(nodes: Sequence[Node], buf: Buf) -> bool:
+    """Whether statements, all that write a buffer, write each element once: as many as there are, in all."""
+    if not all(isinstance(n, Kernel) for n in nodes):
+        return False
+    steps = [steps_of(n) for n in nodes if isinstance(n, Kernel)]
+    if any(buf in s.again or buf in s.added or not s.plain or buf not in s.counts for s in steps):
+        return False
+    return sum([s.counts[buf] for s in steps], ZERO) is product(buf.shape)
 
 
 def in_step(node: Node, old: Buf, new: Buf) -> bool:

@@ -40,11 +40,13 @@ PRODUCTS = ("gemm", "gemv")  # library calls that fail for nothing but their len
 
 @record(eq=False)
 class InPlace:
-    """An update that could be written over the old value: by one statement, after a copy that is then needless."""
+    """An update that could be written over the old value: after a copy that is then needless, by one statement, or by
+    several that each write a part.
+    """
 
     old: Buf
     new: Buf
-    node: Node
+    nodes: tuple[Node, ...]
     copy: Node | None  # a statement that does it, beside other things perhaps
 
 
@@ -59,7 +61,7 @@ def update_modes(
     `plain`: only calls and loops over elements do; others than one processor at a time may go through sums again.
     """
     uses = Uses(nodes if pairs else ())
-    found = [u for u in _Candidates(uses).of(pairs) if not plain or _is_plain(u.node)]
+    found = [u for u in _Candidates(uses).of(pairs) if not plain or all(map(_is_plain, u.nodes))]
     while True:
         order = _in_place_last(nodes, found)
         place = {n: k for k, n in enumerate(order)}
@@ -67,9 +69,9 @@ def update_modes(
         if not bad:
             break
         found.remove(bad[-1])
-    for u in found:
-        if isinstance(u.node, (Kernel, Call)):
-            u.node.final = True
+    for n in (n for u in found for n in u.nodes):
+        if isinstance(n, (Kernel, Call)):
+            n.final = True
     return order, {u.new: "accumulate" if u.copy else "overwrite" for u in found}
 
 
@@ -90,12 +92,13 @@ class _Candidates:
     def _one(self, old: Buf, new: Buf) -> InPlace | None:
         writers = list(dict.fromkeys(self.uses.writers.get(new, ())))
         copy = writers[0] if len(writers) == 2 and _copies(writers[0], old, new, self.alone) else None
-        if len(writers) != (2 if copy else 1):
+        nodes = tuple(writers[1:] if copy else writers)
+        if not nodes or (len(nodes) > 1 and not memory_steps.in_parts(nodes, new)):
             return None
-        node = writers[-1]
-        if node not in self.known:
-            self.known[node] = self._fits(node)
-        return InPlace(old, new, node, copy) if self.known[node] else None
+        for node in nodes:
+            if node not in self.known:
+                self.known[node] = self._fits(node)
+        return InPlace(old, new, nodes, copy) if all(map(self.known.__getitem__, nodes)) else None
 
     def _fits(self, node: Node) -> bool:
         """Whether nobody else reads or writes later what a statement writes, of several variables where loops were
@@ -104,8 +107,10 @@ class _Candidates:
         written = [b for b in writes(node) if b.kind not in INSIDE]
         if any(n is not node for b in written for n in self.uses.readers.get(b, ())):
             return False
-        if any(self.uses.writers[b][-1] is not node for b in written):
-            return False
+        for b in written:
+            others = [n for n in self.uses.writers[b] if n is not node]
+            if self.uses.writers[b][-1] is not node and not memory_steps.in_parts((node, *others), b):
+                return False
         return _is_short(node) and not can_fail(node)
 
 
@@ -129,7 +134,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
-    last = {u.node for u in found}
+    last = {n for u in found for n in u.nodes}
     gone = {u.copy for u in found}
     return [n for n in nodes if n not in last and n not in gone] + [n for n in nodes if n in last]
 
@@ -137,9 +142,15 @@ def _in_place_last(nodes: list[Node], found: list[InPlace]) -> list[Node]:
 def _reads_in_time(place: Mapping[Node, int], uses: Uses, u: InPlace) -> bool:
     """Whether the old value is read before it changes, or element by element where it changes."""
     readers = uses.readers.get(u.old, ())
-    if any(place[n] > place[u.node] for n in readers if n in place):  # a copy that is needless is in no place
+    first = min(place[n] for n in u.nodes)
+    if any(place[n] > first for n in readers if n in place and n not in u.nodes):  # a needless copy is in no place
         return False
-    return u.node not in readers or memory_steps.in_step(u.node, u.old, u.new)
+    return _in_steps(u, readers)
+
+
+def _in_steps(u: InPlace, readers: Collection[Node]) -> bool:
+    """Whether what writes a new value reads only those elements of the old one that it writes over."""
+    return all(memory_steps.in_step(n, u.old, u.new) for n in u.nodes if n in readers)
 
 
 def _copies(node: Node, old: Buf, new: Buf, alone: bool) -> bool:
@@ -171,18 +182,17 @@ def early_updates(nodes: Sequence[Node], pairs: Sequence[tuple[Buf, Buf]]) -> Ea
     """
     uses = Uses(nodes if pairs else ())
     found = _Candidates(uses, alone=False).of(pairs)
-    found = [
-        u for u in found if u.node not in uses.readers.get(u.old, ()) or memory_steps.in_step(u.node, u.old, u.new)
-    ]
-    finals = {u.node for u in found}
-    found = [u for u in found if not any(n in finals and n is not u.node for n in uses.readers.get(u.old, ()))]
-    if {u.node for u in found} != finals or not found:
+    found = [u for u in found if _in_steps(u, uses.readers.get(u.old, ()))]
+    finals = {n for u in found for n in u.nodes}
+    found = [u for u in found if not any(n in finals and n not in u.nodes for n in uses.readers.get(u.old, ()))]
+    if {n for u in found for n in u.nodes} != finals or not found:
         return None
     place = {n: k for k, n in enumerate(nodes)}
     first = _never_fails_from(nodes)
     at = {n: max(place[n], first) for n in finals}
     for u in found:
-        at[u.node] = max([at[u.node], *[place[n] for n in uses.readers.get(u.old, ()) if n is not u.node]])
+        read = max([place[n] for n in uses.readers.get(u.old, ()) if n not in u.nodes], default=-1)
+        at |= {n: max(at[n], read) for n in u.nodes}
     needless: dict[Node, set[Buf]] = {}
     for u in found:
         if u.copy is not None:
