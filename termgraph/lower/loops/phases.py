@@ -105,7 +105,7 @@ def wait_for_readers(statements: Sequence[Any], before: Mapping[Any, Sequence[An
 
 
 def divided(stores: Sequence[Any], by: str, needs: Callable[[Any], Iterable[Any]]) -> list[list[Any]]:
-    """Stores of one loop in several: by what they read, or each part of an array apart."""
+    """Stores of one loop in several: by what they read, or each part of a result apart."""
     return _by_reads(stores, needs) if by == "reads" else _by_parts(stores)
 
 
@@ -121,14 +121,14 @@ def _by_reads(stores: Sequence[Any], needs: Callable[[Any], Iterable[Any]]) -> l
 
 
 def _by_parts(stores: Sequence[Any]) -> list[list[Any]]:
-    """Stores apart that write parts of one array."""
+    """Stores apart that write parts of one result: what each is made of can go when it is written."""
     found: list[list[Any]] = []
     count: Counter[Buf] = Counter()
     for x in stores:
         if count[x.buf] == len(found):
             found.append([])
         found[count[x.buf]].append(x)
-        count[x.buf] += 1
+        count[x.buf] += x.buf.kind != "temp"
     return found
 
 

@@ -110,7 +110,7 @@ class Planner:
 
     def __init__(self, scalars_: Scalars, whole: bool = False, apart: str = "") -> None:
         """`apart`: at the top a loop is shared by stores that read the same temporaries only ("reads"), or by no two
-        that write parts of one array ("parts").
+        that write parts of one result ("parts").
         """
         self.s, self.whole, self.apart = scalars_, whole, apart
         self.count = 0
