@@ -134,6 +134,16 @@ op("linalg.matrix_dot", "x:w[n,n]", "T.linalg.matrix_dot(x, x, x)", numpy="x @ x
 for name in ("toeplitz", "hankel", "circulant", "companion"):
     op(f"linalg.{name}", "x:o[n]", f"T.linalg.{name}(x)", numpy=f"scipy.linalg.{name}(x)",
        jax="jax.scipy.linalg.toeplitz(x)" if name == "toeplitz" else None, grad=True, **SCIPYS)  # fmt: skip
+op(
+    "linalg.solve_circulant",
+    "x:f[n] y:f[n]",
+    "T.linalg.solve_circulant(x, y)",
+    numpy="scipy.linalg.solve_circulant(x, y)",
+    jax=None,
+    torch=None,
+    family="vector",
+    grad=True,
+)
 op("linalg.cholesky", "x:h[n,n]", grad=True, **L)
 op("linalg.cholesky (batch)", "x:h[b,n,n]", "T.linalg.cholesky(x)", family="batch", grad=True)
 op(

@@ -41,6 +41,7 @@ signal("csd coherence", "x:f[n] y:f[n]", "NAME(x, y, nperseg=4)[1]", **V | {"gra
 signal("periodogram", "y:f[64]", "NAME(y)[1]", **V)
 signal("detrend", "y:f[n]", "NAME(y)", jax=True, **V)
 signal("hilbert", "y:f[n]", "NAME(y)", **V | {"grad": False})
+signal("resample", "y:f[n]", "NAME(y, 50_000)", **V | {"sizes": ("middle", "large")})
 signal("savgol_filter", "y:f[n]", "NAME(y, 7, 3)", **V)
 signal("savgol_coeffs", "", "NAME(7, 3)", **V | {"grad": False, "sizes": ("small",), "dtypes": ("float64",)})
 signal("medfilt", "y:f[n]", "NAME(y, 5)", **V)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from termgraph._lazy import lazy
+from termgraph.tensor.checks import CheckAndRaise
 from termgraph.tensor.creation import arange, eye, tril, triu, zeros_like
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.indexing import set_subtensor
@@ -11,8 +15,18 @@ from termgraph.tensor.joining import concatenate, flip
 from termgraph.tensor.lengths import length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.products import kron, matmul
+from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.selecting import inverse_permutation, take_along_axis
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, expand_dims, matrix_transpose, ravel, reshape, squeeze
+from termgraph.tensor.shaping import (
+    broadcast_to,
+    dimshuffle,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    squeeze,
+)
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -24,6 +38,7 @@ if TYPE_CHECKING:
     from termgraph.tensor.likes import TensorLike
     from termgraph.tensor.variable import TensorVariable
 
+fourier = lazy("termgraph.tensor.fft")
 DIRECT = 10  # equations of Lyapunov with fewer rows than this are one system of equations
 
 
@@ -279,6 +294,55 @@ def circulant(c: TensorLike) -> TensorVariable:
     """
     c = _vector("circulant", c)
     return _along_diagonals(flip(c, 0), flip(c[1:], 0), length(c, 0))
+
+
+@on_terms
+def solve_circulant(
+    c: TensorLike,
+    b: TensorLike,
+    singular: str = "raise",
+    tol: TensorLike | None = None,
+    caxis: int = -1,
+    baxis: int = 0,
+    outaxis: int = 0,
+) -> TensorVariable:
+    """The solution of C @ x = b for the circulant matrix C with first column c, by Fourier transforms.
+
+    c lies along `caxis`, b along `baxis`, x along `outaxis`; other axes broadcast. A matrix with a frequency that is
+    not larger than `tol` (by default n * 2.2e-16 of the largest one) raises LinAlgError, or with
+    `singular="lstsq"` these frequencies of x are 0.
+
+    >>> import termgraph.tensor as T
+    >>> T.linalg.solve_circulant([2.0, 1.0, 0.0], [4.0, 5.0, 6.0]).eval().round(9)
+    array([1., 2., 2.])
+    """
+    c, b = as_tensor(c), as_tensor(b)
+    if singular not in ("raise", "lstsq"):
+        raise ValueError(f"solve_circulant: singular must be 'raise' or 'lstsq', got {singular!r}")
+    if not c.ndim or not b.ndim:
+        raise ShapeError(f"solve_circulant takes vectors or more, got {c.type} and {b.type}")
+    c, b = moveaxis(c, caxis, -1), moveaxis(b, baxis, -1)
+    n, m = c.type.shape[-1], b.type.shape[-1]
+    if n is not None and m is not None and n != m:
+        raise ShapeError(f"solve_circulant: c has {n} elements along its axis, b has {m}")
+    real = c.type.kind != "c" and b.type.kind != "c"
+    there = fourier.rfft if real else fourier.fft
+    of_c, of_b = there(c), there(b)
+    size = ew.abs_(of_c)
+    if tol is None:
+        rounding = np.finfo("float64").eps  # as SciPy, for single precision, too
+        tol = max_over(size, axis=-1, keepdims=True) * cast(length(c, -1), size.type.dtype) * rounding
+    small = ew.le(size, tol)
+    if singular == "raise":
+        of_c = _regular(of_c, ew.logical_not(small))
+        found = of_b / of_c
+    else:
+        found = ew.switch(small, 0, of_b / ew.switch(small, 1, of_c))
+    back = fourier.irfft(found, length(b, -1)) if real else fourier.ifft(found)
+    return moveaxis(back, -1, outaxis)
+
+
+_regular = CheckAndRaise(np.linalg.LinAlgError, "solve_circulant: the circulant matrix is singular, or nearly so")
 
 
 @on_terms

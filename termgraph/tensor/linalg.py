@@ -23,6 +23,7 @@ from termgraph.tensor.factors import (
     pivot_to_permutation,
     polar,
     schur,
+    solve_circulant,
     solve_continuous_lyapunov,
     solve_discrete_lyapunov,
     solve_sylvester,
@@ -447,7 +448,7 @@ __all__ = [
     "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "hankel", "inv", "kron", "lstsq", "lu",
     "lu_factor", "lu_solve", "matmul", "matrix_dot", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
     "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "pivot_to_permutation", "polar", "qr", "schur",
-    "slogdet", "solve", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
+    "slogdet", "solve", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
     "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz", "trace",
     "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -41,7 +41,7 @@ BOUNDARIES = {"zeros": ("constant", "even"), "even": ("reflect", "even"), "odd":
 MODES = ("psd", "complex", "magnitude", "angle", "phase")
 
 
-def _window(name: str, window: WindowLike, n: int) -> np.ndarray:
+def window_of(name: str, window: WindowLike, n: int) -> np.ndarray:
     """The weights of n elements; those of a name are periodic: they would begin anew with one more."""
     if not isinstance(window, (str, tuple)):
         found = np.asarray(window)
@@ -98,7 +98,7 @@ class _Segments:
             raise ValueError(f"{name}: nfft={nfft} must be at least nperseg={nperseg}")
         if self.step < 1:
             raise ValueError(f"{name}: noverlap={noverlap} must be less than nperseg={nperseg}")
-        self.weights = _window(name, window, self.n)
+        self.weights = window_of(name, window, self.n)
 
     def fits(self, x: TensorVariable, name: str) -> TensorVariable:
         """The signal, with the time last, which has as many elements as a window at least."""

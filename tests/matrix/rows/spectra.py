@@ -131,6 +131,10 @@ row("signal.savgol_coeffs", lambda delta, deriv: T.signal.savgol_coeffs(5, 3, de
     lambda delta, deriv: ss.savgol_coeffs(5, 3, deriv, float(delta)), _steps, ranks=(1,), dtypes=("float64",), scaled=True)  # fmt: skip
 
 
+row("signal.resample", lambda x, axis: T.signal.resample(x, 6, axis=axis), lambda x, axis: ss.resample(x, 6, axis=axis), _along(1),
+    ranks=(1, 2, 3), **FLOATS | HALF)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- medians
 def _windows(c):
     c.x(special=False)

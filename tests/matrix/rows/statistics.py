@@ -249,6 +249,8 @@ row("linalg.solve_discrete_lyapunov", lambda a: T.linalg.solve_discrete_lyapunov
 row("linalg.matrix_dot", lambda a: T.linalg.matrix_dot(a, a, a), lambda a: a @ a @ a, _positive, **ONE)
 for name in ("toeplitz", "hankel", "circulant", "companion"):
     row(f"linalg.{name}", getattr(T.linalg, name), getattr(sla, name), lambda c: c.at_least(2).x(1, 3, special=False), ranks=(1,), dtypes=WIDE)
+row("linalg.solve_circulant", lambda x: T.linalg.solve_circulant(x, x), lambda x: sla.solve_circulant(x, x),
+    lambda c: c.at_least(3, may_be_empty=False).x(1, 3, special=False), ranks=(1,), dtypes=WIDE, scaled=True, loose=100)
 row(".copy", lambda x: x.copy(), lambda x: x.copy(), lambda c: c.x(), dtypes=REAL)
 
 

@@ -1,0 +1,98 @@
+"""Signals with another number of samples, and circulant systems: SciPy's values, gradients, errors."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.signal
+
+import termgraph as tg
+import termgraph.tensor as T
+from termgraph.backends.c.build.compilers import find_compiler
+
+LINKERS = ["py", pytest.param("c", marks=pytest.mark.skipif(find_compiler() is None, reason="no C compiler"))]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9, 16])
+def test_every_pair_of_lengths_is_scipys(n, dtype, rng):
+    given = rng.normal(size=(n, 2)).astype(dtype) * (1 if dtype == "float64" else 1 + 2j)
+    weights = rng.random(n)
+    for num in (1, 2, 3, 4, 5, 8, 16, 17):
+        for window in (None, weights, "hann"):
+            x = T.tensor("x", dtype=dtype, shape=(n, 2))
+            found = tg.function([x], T.signal.resample(x, num, window=window), mode=tg.Mode(linker="py"))(given)
+            np.testing.assert_allclose(found, scipy.signal.resample(given, num, window=window), atol=1e-13)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_lengths_need_not_be_known_of_real_signals(linker, rng):
+    x, t = T.dmatrix("x"), T.dvector("t")
+    f = tg.function([x, t], T.signal.resample(x, 12, t, axis=1), mode=tg.Mode(linker=linker))
+    for n in (2, 7, 12, 30):
+        given, times = rng.normal(size=(3, n)), np.linspace(1, 2, n)
+        for found, wanted in zip(f(given, times), scipy.signal.resample(given, 12, times, axis=1)):
+            np.testing.assert_allclose(found, wanted, atol=1e-13)
+
+
+def test_a_transform_is_resampled(rng):
+    given = np.fft.fft(rng.normal(size=10))
+    x = T.tensor("x", dtype="complex128", shape=(10,))
+    found = tg.function([x], T.signal.resample(x, 7, domain="freq"))(given)
+    np.testing.assert_allclose(found, scipy.signal.resample(given, 7, domain="freq"), atol=1e-13)
+
+
+def test_the_gradient_goes_back_to_the_samples(rng):
+    tg.verify_grad(lambda x: T.signal.resample(x, 9), [rng.normal(size=(6, 2))], rng=rng)
+    tg.verify_grad(
+        lambda c, b: T.linalg.solve_circulant(c, b), [rng.normal(size=5) + [5, 0, 0, 0, 0], rng.normal(size=5)], rng=rng
+    )
+
+
+def test_wrong_arguments_are_named():
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match="num must be a positive whole number, got 0"):
+        T.signal.resample(x, 0)
+    with pytest.raises(ValueError, match="domain must be 'time' or 'freq', got 'space'"):
+        T.signal.resample(x, 3, domain="space")
+    with pytest.raises(ValueError, match="wants a known length"):
+        T.signal.resample(x, 3, window="hann")
+    with pytest.raises(ValueError, match="length of complex numbers must be known"):
+        T.signal.resample(T.zvector("z"), 3)
+    with pytest.raises(ValueError, match="singular must be 'raise' or 'lstsq', got 'nan'"):
+        T.linalg.solve_circulant(x, x, singular="nan")
+
+
+CIRCULANT = [
+    ((5,), (5,), {}),
+    ((6,), (6, 3), {}),
+    ((4, 6), (6,), {}),
+    ((6, 4), (4, 6), {"caxis": 0, "baxis": 1, "outaxis": 1}),
+    ((2, 1, 5), (5, 3), {}),
+    ((1,), (1, 2), {}),
+]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize(("of_c", "of_b", "axes"), CIRCULANT)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_circulant_systems_are_solved(of_c, of_b, axes, dtype, linker, rng):
+    c, b = rng.normal(size=of_c), rng.normal(size=of_b)
+    c, b = (
+        (c + 1j * c[::-1] if dtype == "complex128" else c).astype(dtype),
+        b.astype("float32" if dtype == "float32" else "float64"),
+    )
+    x, y = T.tensor("x", dtype=dtype, shape=of_c), T.tensor("y", dtype=b.dtype.name, shape=of_b)
+    for singular in ("raise", "lstsq"):
+        found = tg.function([x, y], T.linalg.solve_circulant(x, y, singular, **axes), mode=tg.Mode(linker=linker))(c, b)
+        wanted = scipy.linalg.solve_circulant(c, b, singular, **axes)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-3 if dtype == "float32" else 1e-9)
+
+
+def test_a_singular_circulant_matrix_is_an_error_or_solved_by_least_squares():
+    x = T.dvector("x")
+    with pytest.raises(np.linalg.LinAlgError, match="test_resampled.py") as told:
+        tg.function([x], T.linalg.solve_circulant(x, x))([1.0, 1.0, 1.0])
+    assert "the circulant matrix is singular" in str(told.value)
+    found = tg.function([x], T.linalg.solve_circulant(x, [1.0, 2.0, 3.0], "lstsq"))([1.0, 1.0, 1.0])
+    np.testing.assert_allclose(found, scipy.linalg.solve_circulant([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], "lstsq"))
