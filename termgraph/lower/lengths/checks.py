@@ -91,14 +91,19 @@ def when_chosen(as_poly: AsPoly, choice: AnyTerm, side: int) -> When | None:
     while c.op.family.name == "logical_not":
         c, opposite = c.args[0], not opposite
     try:
-        if c.op.family.name in SIGNS and all(a.type.ndim == 0 and a.type.kind in "iu" for a in c.args):
+        if c.op.family.name in SIGNS and all(_is_number(a) for a in c.args):
             test, a, b = SIGNS[c.op.family.name], *[as_poly(x, choice) for x in c.args]
-        elif c.type.kind in "iu":
+        elif _is_number(c):
             test, a, b = "!=", as_poly(c, choice), ZERO
-        elif c.op.family.name == "cast" and c.args[0].type.kind in "iu":
+        elif c.op.family.name == "cast" and _is_number(c.args[0]):
             test, a, b = "!=", as_poly(c.args[0], choice), ZERO
         else:
             return None
     except (NotLowerable, KeyError):
         return None
     return When(OPPOSITE[test] if opposite else test, a, b)
+
+
+def _is_number(t: AnyTerm) -> bool:
+    """Whether it is one whole number that fits into 64 bits with its sign, in which lengths are computed."""
+    return t.type.ndim == 0 and t.type.kind in "iu" and t.type.dtype != "uint64"

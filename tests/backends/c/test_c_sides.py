@@ -42,6 +42,16 @@ def test_it_may_be_the_other_side(rng):
     fails(f, a[:2], b, 3)
 
 
+@pytest.mark.parametrize("condition", [lambda u: u > 5, lambda u: u, lambda u: u.astype("bool"), lambda u: 5 < u])
+@pytest.mark.parametrize("dtype", ["uint64", "uint32", "uint8"])
+def test_numbers_without_sign_choose_as_numpys_do(condition, dtype, rng):
+    """Lengths are computed with a sign: a condition on 2**63 and more may not become one on negative numbers."""
+    u, a = T.scalar("u", dtype=dtype), rng.normal(size=(3, 4))
+    f = tg.function([x, y, u], tg.ifelse(condition(u), T.exp(x + y).sum(), x.sum()))
+    np.testing.assert_allclose(f(a, a[:2], np.dtype(dtype).type(0)), a.sum())
+    fails(f, a, a[:2], np.dtype(dtype).type(np.iinfo(dtype).max))
+
+
 def test_what_both_sides_demand_is_checked_in_any_case(rng):
     z = x + y
     f = in_c([x, y, n], tg.ifelse(n > 0, T.exp(z), T.sin(z)))
