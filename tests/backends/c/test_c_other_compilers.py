@@ -17,13 +17,13 @@ from termgraph.backends.c.build.cache import default_cache
 from termgraph.backends.c.build.compiler_errors import CompileError
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.backends.c.build.library import build_plain
-from termgraph.backends.c.cprogram import SPARED
-from termgraph.backends.c.text import halves
+from termgraph.backends.c.cprogram import FLAGS, GATHERS, MULTIPLY_ADD, SPARED, WIDE
+from termgraph.backends.c.text import halves, loop_flags
 
 LINKER = "auto"
 ZIG = importlib.util.find_spec("ziglang")
 CHOICES = {
-    "clang": shutil.which("clang") or "",
+    "clang": shutil.which("clang") or shutil.which("clang-14") or "",
     "zig": f"'{pathlib.Path(ZIG.origin).with_name('zig')}' cc" if ZIG is not None and ZIG.origin else "",
 }
 SCRIPT = """
@@ -73,6 +73,20 @@ def test_passes_are_left_out_by_the_compiler_that_knows_their_names(kind):
     compiler = compilers.Compiler(("a compiler",), kind, compilers.COMMON_FLAGS, "it")
     assert SPARED and [compiler.suits(flag) for flag in SPARED] == [kind == "gcc"] * len(SPARED)
     assert compiler.suits("-fwrapv")
+
+
+@pytest.mark.parametrize("kind", ["clang", pytest.param("zig", marks=pytest.mark.slow)])
+def test_flags_of_programs_are_known_to_the_compiler_that_gets_them(kind, cache_dir, monkeypatch):
+    """Each one that any program may ask for, not only those of a handful of programs."""
+    if not CHOICES[kind]:
+        pytest.skip(f"{kind} is not installed")
+    monkeypatch.setenv("CC", CHOICES[kind])
+    named = [v for k, v in vars(loop_flags).items() if k.isupper() and isinstance(v, tuple)]
+    of_loops = [flag for flags in named for flag in flags if isinstance(flag, str) and flag[0] == "-"]
+    assert {*loop_flags.UNMOVED, *loop_flags.LESS, *loop_flags.MIXED} <= set(of_loops)
+    flags = (*FLAGS, *MULTIPLY_ADD, *WIDE, *GATHERS, *of_loops)
+    text = "int f(int x) { return x + 1; }\n"
+    assert build_plain([text], "flags", flags=(*flags, "-Werror", "-Wno-error=ignored-optimization-argument"), defined=False, load=False)
 
 
 @pytest.mark.parametrize("kind", ["clang", pytest.param("zig", marks=pytest.mark.slow)])

@@ -113,7 +113,7 @@ class Compiler:
             return self.kind == "gcc" and _NATIVE in self.flags and found.get(processor_maker(), False)
         if flag.startswith("-fno-builtin-"):
             return self.kind != "gcc"  # which has a better way (`cprogram.FLAGS`)
-        of_gcc = ("--param=", "-fsched", "-fno-thread-jumps", "-fno-tree-bit", "-fno-ivopts", "-fira-", *_PASSES)
+        of_gcc = ("--param=", "-fsched", "-fno-thread-jumps", "-fno-tree-bit", "-fno-tree-sink", "-fno-ivopts", "-fira-", *_PASSES)
         return self.kind == "gcc" or not flag.startswith(of_gcc)
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
