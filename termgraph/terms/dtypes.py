@@ -30,6 +30,8 @@ DTYPES = (
     "complex128",
 )
 HALVES = ("float16", "bfloat16")  # stored in 16 bits, computed in float32
+# With AVX-512 NumPy 2 leaves floats of 16 bits in disorder where zeros have both signs, but for its stable sort.
+SORTED_STABLY = ("float16",)
 FLOATS = (*HALVES, "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 BFLOAT16_TYPESTR = "<V2"  # what ml_dtypes, and others after it, write in `__cuda_array_interface__`

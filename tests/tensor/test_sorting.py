@@ -26,6 +26,23 @@ def test_sort_and_argsort(case):
     check(lambda a: T.argsort(a, axis), lambda a: np.argsort(a, axis, kind="stable"), x)
 
 
+@pytest.mark.parametrize("n", [70, 400, 3936, 5000])
+def test_halves_with_zeros_of_both_signs_are_in_order(n, rng):
+    """Where NumPy has AVX-512 its own sort of such numbers may leave some behind larger ones."""
+    x = T.tensor("x", dtype="float16", shape=(None,))
+    places = [0, n // 3, n - 1]
+    outs = [T.sort(x), T.unique(x), T.median(x), *T.unique(x, return_counts=True), T.partition(x, places)[places]]
+    f = tg.function([x], outs)
+    for _ in range(4):
+        a = np.sort(rng.choice(np.array([-1, -0.0, 0, 1], "float16"), n), kind="stable")
+        for row in (a, rng.permutation(a), a[::-1]):
+            ordered, unique, middle, unique_2, counts, ranked = f(row)
+            np.testing.assert_array_equal(ordered, a)
+            np.testing.assert_array_equal([unique, unique_2], [[-1, 0, 1]] * 2)
+            np.testing.assert_array_equal([middle, *counts], [np.median(a), *[(a == v).sum() for v in (-1, 0, 1)]])
+            np.testing.assert_array_equal(ranked, a[places])
+
+
 def test_sort_takes_methods_and_refuses_bad_axes():
     x = np.array([[3.0, 1.0], [np.nan, -1.0]])
     check(lambda a: a.sort(axis=0), lambda a: np.sort(a, 0), x)

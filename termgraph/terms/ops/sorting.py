@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.terms.dtypes import SORTED_STABLY
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import OPS, Op, define
 from termgraph.terms.ops.linalg import BatchedOp
@@ -20,10 +21,15 @@ from termgraph.terms.types import TensorType, TupleType, Type
 _sorting_op = functools.partial(define, kind="sort")
 
 
+def in_order(x: np.ndarray, axis: int | None) -> np.ndarray:
+    """The elements along an axis, or all of them, in ascending order."""
+    return np.sort(x, axis=axis, kind="stable" if x.dtype.name in SORTED_STABLY else None)
+
+
 sort = _sorting_op(
     "sort",
     infer=lambda x, *, axis: with_axes("sort", x, axis),
-    meaning=lambda x, *, axis: np.sort(x, axis=axis),
+    meaning=lambda x, *, axis: in_order(x, axis),
     length_from=as_first,
     params={"axis": 0},
     doc="The elements along an axis in ascending order.",
@@ -94,7 +100,7 @@ def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     n = x.shape[-1]
     for wrong in places[(places < 0) | (places >= n)]:
         raise IndexError(f"index {wrong} is out of bounds for axis {x.ndim - 1} with size {n}")
-    ordered = np.sort(x, axis=-1)
+    ordered = in_order(x, -1)
     if places.ndim == 1:
         return np.ascontiguousarray(ordered[..., places])
     batch = np.broadcast_shapes(ordered.shape[:-1], places.shape[:-1])
@@ -221,7 +227,7 @@ def _unique(x: object, *, axis: int | None, equal_nan: bool) -> np.ndarray:
         return np.unique(x, axis=axis, equal_nan=equal_nan)
     if _is_short_range(x, ["values"]):
         return _counted(x, ())[0]
-    ordered = np.sort(x, axis=None)
+    ordered = in_order(x, None)
     new = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     if equal_nan and ordered.size and ordered[-1] != ordered[-1]:
@@ -267,7 +273,9 @@ def _unique_parts(parts: str, x: object, *, axis: int | None, equal_nan: bool) -
     if axis is None and _is_short_range(x, asked):
         return _counted(x, asked)
     wanted: dict[str, Any] = {f"return_{part}": True for part in asked}
-    found = dict(zip(["values", *asked], np.unique(x, axis=axis, equal_nan=equal_nan, **wanted), strict=True))
+    wide = x.astype(np.float32) if x.dtype.name in SORTED_STABLY else x
+    found = dict(zip(["values", *asked], np.unique(wide, axis=axis, equal_nan=equal_nan, **wanted), strict=True))
+    found["values"] = found["values"].astype(x.dtype, copy=False)
     if "inverse" in found:
         found["inverse"] = found["inverse"].reshape(x.shape if axis is None else (x.shape[axis],))
     return tuple([part if name == "values" else np.asarray(part, np.int64) for name, part in found.items()])

@@ -84,9 +84,10 @@ def test_flags_of_programs_are_known_to_the_compiler_that_gets_them(kind, cache_
     named = [v for k, v in vars(loop_flags).items() if k.isupper() and isinstance(v, tuple)]
     of_loops = [flag for flags in named for flag in flags if isinstance(flag, str) and flag[0] == "-"]
     assert {*loop_flags.UNMOVED, *loop_flags.LESS, *loop_flags.MIXED} <= set(of_loops)
-    flags = (*FLAGS, *MULTIPLY_ADD, *WIDE, *GATHERS, *of_loops)
+    strict = ("-Werror", "-Wno-error=ignored-optimization-argument")
+    flags = (*FLAGS, *MULTIPLY_ADD, *WIDE, *GATHERS, *of_loops, *strict)
     text = "int f(int x) { return x + 1; }\n"
-    assert build_plain([text], "flags", flags=(*flags, "-Werror", "-Wno-error=ignored-optimization-argument"), defined=False, load=False)
+    assert build_plain([text], "flags", flags=flags, defined=False, load=False)
 
 
 @pytest.mark.parametrize("kind", ["clang", pytest.param("zig", marks=pytest.mark.slow)])

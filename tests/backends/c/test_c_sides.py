@@ -42,7 +42,7 @@ def test_it_may_be_the_other_side(rng):
     fails(f, a[:2], b, 3)
 
 
-@pytest.mark.parametrize("condition", [lambda u: u > 5, lambda u: u, lambda u: u.astype("bool"), lambda u: 5 < u])
+@pytest.mark.parametrize("condition", [lambda u: u > 5, lambda u: u, lambda u: u.astype("bool")])
 @pytest.mark.parametrize("dtype", ["uint64", "uint32", "uint8"])
 def test_numbers_without_sign_choose_as_numpys_do(condition, dtype, rng):
     """Lengths are computed with a sign: a condition on 2**63 and more may not become one on negative numbers."""

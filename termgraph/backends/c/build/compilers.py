@@ -68,7 +68,9 @@ _LOOKED_AT_ONCE = ("-fdisable-tree-local-pure-const2", "-fdisable-tree-modref2")
 # page that nobody has touched yet, takes 600 cycles each time (`xlogy(x, x)` of positive numbers).
 _TOGETHER = ("-Wl,-z,noseparate-code",)
 _VECLIB = ("-fveclib=libmvec", "-DTG_VECLIB")  # clang ignores the attribute that makes gcc call vector mathematics
-_PASSES = ("-fenable-", "-fdisable-")
+# What clang and zig refuse: parameters of gcc's optimiser, its scheduler and its passes.
+_OF_GCC = ("--param=", "-fsched", "-fno-thread-jumps", "-fno-tree-bit", "-fno-tree-sink", "-fno-ivopts", "-fira-",
+           "-fenable-", "-fdisable-")  # fmt: skip
 _PROBE = "#include <stdint.h>\nint tg_probe(int64_t n) { return (int)(n + 1); }\n"
 
 
@@ -113,8 +115,7 @@ class Compiler:
             return self.kind == "gcc" and _NATIVE in self.flags and found.get(processor_maker(), False)
         if flag.startswith("-fno-builtin-"):
             return self.kind != "gcc"  # which has a better way (`cprogram.FLAGS`)
-        of_gcc = ("--param=", "-fsched", "-fno-thread-jumps", "-fno-tree-bit", "-fno-tree-sink", "-fno-ivopts", "-fira-", *_PASSES)
-        return self.kind == "gcc" or not flag.startswith(of_gcc)
+        return self.kind == "gcc" or not flag.startswith(_OF_GCC)
 
     def compile_command(self, source: str, output: str, flags: Sequence[str] = ()) -> list[str]:
         """The command that makes an object file."""
