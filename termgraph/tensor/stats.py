@@ -65,9 +65,11 @@ class Distribution:
 
     def __init__(
         self, name: str, shapes: str, density: Formula, support: Any = (-INF, INF), *, inside: float = 0.5,
-        valid: Formula | None = None, whole: bool = False, open: bool = False, **formulas: Formula,
+        valid: Formula | None = None, whole: bool = False, open: bool = False, plain: bool = False,
+        **formulas: Formula,
     ) -> None:  # fmt: skip
         self.name, self.whole, self.inside = name, whole, inside
+        self.plain = plain  # the log density is arithmetic that gives NaN of NaN and -inf of infinity by itself
         self.below = ew.le if open else ew.lt  # the support is without its lower end
         self.support: Formula = support if callable(support) else lambda *_: support
         self.valid = valid or (lambda *given: _all(v > 0 for v in given))
@@ -130,13 +132,15 @@ class Distribution:
             ends = switch(ew.eq(x, 0), least, switch(ew.eq(x, 1), most, math.nan))
             found = switch(within, formula(switch(within, x, 0.5), *shapes), ends) * scale + loc
             return to_dtype(switch(valid, found, math.nan), dtype.name)
-        valid, end = _all([valid, ew.logical_not(ew.isnan(x - loc))]), ew.isinf(x)
         of_number = self.whole or (is_plain_number(given[-1]) and 0 < given[-1] < math.inf)
+        plain = self.plain and of_number and "density" in what
+        valid, end = valid if plain else _all([valid, ew.logical_not(ew.isnan(x - loc))]), ew.isinf(x)
         y = ((x if of_number else switch(end, 0.0, x)) - loc) / scale  # at an end a scale has no slope, not one of NaN
         low, high = self.support(*shapes)
         if "density" in what:
             at = ew.floor(y) if self.whole else y
-            outside = ew.logical_or(self.below(at, low), ew.gt(at, high), ew.isinf(at))
+            outside = ew.logical_or(self.below(at, low), ew.gt(at, high))
+            outside = outside if plain else ew.logical_or(outside, ew.isinf(at))
             outside = outside if of_number else ew.logical_or(end, outside)
             outside = ew.logical_or(outside, ew.lt(at, y)) if self.whole else outside
             found = switch(outside, -INF, formula(switch(outside, self.inside, at), *shapes) - log(scale))
@@ -297,12 +301,12 @@ half_log_2pi, cut = math.log(2 * math.pi) / 2, math.sqrt(0.5)
 POSITIVE = (0.0, INF)
 # fmt: off
 # on all numbers
-norm = Distribution("norm", "", lambda x: -(x * x) / 2 - half_log_2pi, cdf=ndtr, sf=lambda x: ndtr(-x), logcdf=log_ndtr,
-    logsf=lambda x: log_ndtr(-x), ppf=ndtri, isf=lambda q: -ndtri(q))
+norm = Distribution("norm", "", lambda x: -(x * x) / 2 - half_log_2pi, plain=True,
+    cdf=ndtr, sf=lambda x: ndtr(-x), logcdf=log_ndtr, logsf=lambda x: log_ndtr(-x), ppf=ndtri, isf=lambda q: -ndtri(q))
 cauchy = Distribution("cauchy", "",
     lambda x: -math.log(math.pi) - _log1p_of_square(x), cdf=lambda x: ew.arctan2(1.0, -x) / math.pi,
     sf=lambda x: ew.arctan2(1.0, x) / math.pi, ppf=lambda q: -_cotangent(q), isf=_cotangent)
-laplace = Distribution("laplace", "", lambda x: -abs(x) - math.log(2),
+laplace = Distribution("laplace", "", lambda x: -abs(x) - math.log(2), plain=True,
     cdf=lambda x: switch(x > 0, 1 - exp(-abs(x)) / 2, exp(-abs(x)) / 2),
     sf=lambda x: switch(x > 0, exp(-abs(x)) / 2, 1 - exp(-abs(x)) / 2),
     logcdf=lambda x: switch(x > 0, log1p(-exp(-abs(x)) / 2), -abs(x) - math.log(2)),
@@ -330,7 +334,7 @@ vonmises = Distribution("vonmises", "kappa", lambda x, kappa: -2 * kappa * ew.sq
     - log(ew.i0e(kappa)), valid=lambda kappa: kappa >= 0)
 # on positive numbers
 expon = Distribution("expon", "",
-    lambda x: -x, POSITIVE, cdf=lambda x: -expm1(-x), sf=lambda x: exp(-x), logsf=lambda x: -x,
+    lambda x: -x, POSITIVE, plain=True, cdf=lambda x: -expm1(-x), sf=lambda x: exp(-x), logsf=lambda x: -x,
     logcdf=lambda x: ew.log1mexp(-x), ppf=lambda q: -log1p(-q), isf=lambda q: -log(q))
 gamma = Distribution("gamma", "a",
     lambda x, a: xlogy(a - 1, x) - x - gammaln(a), POSITIVE, cdf=lambda x, a: ew.gammainc(a, x),
@@ -347,7 +351,7 @@ lognorm = Distribution("lognorm", "s",
     cdf=lambda x, s: ndtr(log(x) / s), sf=lambda x, s: ndtr(-log(x) / s),
     logcdf=lambda x, s: log_ndtr(log(x) / s), logsf=lambda x, s: log_ndtr(-log(x) / s),
     ppf=lambda q, s: exp(s * ndtri(q)), isf=lambda q, s: exp(-s * ndtri(q)))
-halfnorm = Distribution("halfnorm", "", lambda x: math.log(2) - x * x / 2 - half_log_2pi, POSITIVE,
+halfnorm = Distribution("halfnorm", "", lambda x: math.log(2) - x * x / 2 - half_log_2pi, POSITIVE, plain=True,
     cdf=lambda x: ew.erf(cut * x), sf=lambda x: ew.erfc(cut * x),
     ppf=lambda q: ew.erfinv(q) / cut, isf=lambda q: ew.erfcinv(q) / cut)
 halfcauchy = Distribution("halfcauchy", "", lambda x: math.log(2 / math.pi) - _log1p_of_square(x), POSITIVE,
@@ -374,7 +378,7 @@ beta = Distribution("beta", "a b", lambda x, a, b: xlogy(a - 1, x) + ew.xlog1py(
     cdf=lambda x, a, b: sp.betainc(a, b, x), sf=lambda x, a, b: sp.betainc(b, a, 1 - x),
     ppf=_quantile_of_beta, isf=_upper_quantile_of_beta)
 truncnorm = Distribution("truncnorm", "a b", lambda x, a, b: -(x * x) / 2 - half_log_2pi - _log_between(a, b),
-    lambda a, b: (a, b), valid=lambda a, b: a < b,
+    lambda a, b: (a, b), valid=lambda a, b: a < b, plain=True,
     logcdf=lambda x, a, b: _log_share(a, x, b, below=True), logsf=lambda x, a, b: _log_share(a, x, b, below=False))
 wrapcauchy = Distribution("wrapcauchy", "c",
     lambda x, c: log(1 - c * c) - 2 * half_log_2pi - log(1 + c * c - 2 * c * ew.cos(x)),
