@@ -218,6 +218,8 @@ def round(x: TensorLike, decimals: int = 0) -> TensorVariable:
         return ew.round_(x)
     if x.type.dtype == "bfloat16":  # with 8 bits the product with 10 decides which side of a half a number is on
         return cast(round(cast(x, "float32"), decimals), "bfloat16")
+    if x.type.kind == "c":  # each part, as in NumPy: a product with a complex scale is NaN where one part is infinite
+        return ew.complex_(round(ew.real(x), decimals), round(ew.imag(x), decimals))
     scale = 10.0 ** max(decimals, -decimals)  # `abs` is the symbolic function here
     if decimals > 0:
         return ew.true_div(ew.round_(ew.mul(x, scale)), scale)

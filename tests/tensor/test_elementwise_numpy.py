@@ -339,6 +339,22 @@ def test_round_to_decimals(x, decimals):
         check(lambda v: v.round(decimals), lambda a: np.round(a, decimals), x)
 
 
+@pytest.mark.parametrize("mode", ["None", "FAST_RUN", "STRICT"])
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_complex_numbers_are_rounded_to_decimals_part_by_part(dtype, mode):
+    """A part that is infinite or NaN leaves the other one as it is, and a zero its sign."""
+    parts = np.array([0.0, -0.0, 3.14159265, -2.5, 25.0, np.inf, -np.inf, np.nan])
+    z = T.tensor("z", dtype=dtype, shape=(None,))
+    a = np.empty(len(parts) ** 2, dtype)
+    a.real, a.imag = np.repeat(parts, len(parts)), np.tile(parts, len(parts))
+    for decimals in (-1, 1, 5):
+        found, wanted = tg.function([z], T.round(z, decimals), mode=mode)(a), np.round(a, decimals)
+        assert found.dtype == wanted.dtype
+        for x, y in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            np.testing.assert_allclose(x, y, rtol=1e-15 if dtype == "complex128" else 1e-6)
+            np.testing.assert_array_equal(np.signbit(x[y == 0]), np.signbit(y[y == 0]))
+
+
 @pytest.mark.parametrize("name", ["add", "mul", "maximum", "minimum", "logical_and", "logical_or", "bitwise_or"])
 @given(case=operands(3))
 @quick(20)
