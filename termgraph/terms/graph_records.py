@@ -39,7 +39,7 @@ def library_names() -> dict[tuple[str, str], Any]:
         for name, e in vars(builtins).items()
         if isinstance(e, type) and issubclass(e, Exception) and e.__name__ == name
     }
-    return {**found, (CheckError.__module__, "CheckError"): CheckError}
+    return found | {(e.__module__, e.__name__): e for e in (CheckError, np.linalg.LinAlgError)}
 
 
 # ---------------------------------------------------------------------- types
