@@ -84,14 +84,15 @@ TEXTS = {
     "tg_min": f"""struct tg_min {{
     template <class T> {_INLINE}T operator()(T a, T b) const {{ return a < b || a != a ? a : b; }}
 }};""",
-    # What an element was when it was read decides whether the new one is written: until nobody came between.
+    # What an element was decides whether the new one is written, until nobody came between. The first exchange says
+    # what that is, unless it is 0: a plain read beside atomic writes of others is a race.
     "tg_atomic_fold": f"""template <int N> struct tg_word {{ typedef unsigned type; }};
 template <> struct tg_word<8> {{ typedef unsigned long long type; }};
 template <class T, class F> {_INLINE}void tg_atomic_fold(T *p, T value, F fold)
 {{
     typedef typename tg_word<sizeof(T)>::type word;
     union {{ word bits; T number; }} seen, next;
-    word there = *(word *)p;
+    word there = 0;
     do {{
         seen.bits = there;
         next.number = fold(seen.number, value);
