@@ -106,9 +106,9 @@ def extreme_shares(x, y, found, g, places, index):
 def factor_shares(x, y, g, places, index):
     """The gradients of both operands of `scatter_mul`: the product of the others, right also where one of them is 0."""
     x_zero, y_zero = T.eq(x, 0), T.eq(y, 0)
-    rest = scatter_mul(T.switch(x_zero, 1, x), T.switch(y_zero, 1, y), *places, index=index)
-    zeros = scatter_add(T.cast(x_zero, "int64"), T.cast(y_zero, "int64"), *places, index=index)
     of_x, others = T.switch(x_zero, 1, x), T.switch(y_zero, 1, y)
+    rest = scatter_mul(of_x, others, *places, index=index)
+    zeros = scatter_add(T.cast(x_zero, "int64"), T.cast(y_zero, "int64"), *places, index=index)
     by_x = T.switch(T.eq(zeros, T.cast(x_zero, "int64")), rest / of_x, 0)
     by_y = T.switch(T.eq(gather(zeros, *places, index=index), T.cast(y_zero, "int64")), 1, 0)
     return [g * by_x, gather(g * rest, *places, index=index) / others * by_y]

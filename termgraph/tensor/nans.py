@@ -22,7 +22,7 @@ from termgraph.tensor.reductions import prod as prod_over
 from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import kind_of, real_part
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.types import dtype_name
@@ -73,7 +73,7 @@ def nanmean(
     if dtype is None and not has_nan(a):
         dtype = "float64"
     total = nansum(a, axis, keepdims, dtype=dtype, where=where)
-    n = cast(count_numbers(a, axis, keepdims, where), _real_part(total.dtype))
+    n = cast(count_numbers(a, axis, keepdims, where), real_part(total.dtype))
     return ew.true_div(total, n) if where is None else unless_none(ew.true_div(total, n), n)
 
 
@@ -280,10 +280,6 @@ def count_numbers(a: TensorVariable, axis: AxisLike, keepdims: bool, where: Tens
     """How many elements are not NaN."""
     there = ew.logical_not(ew.isnan(a)) if has_nan(a) else ones_like(a, dtype="bool")
     return sum_over(there, axis, "int64", keepdims, where=where)
-
-
-def _real_part(dtype: str) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
 __all__ = [

@@ -18,6 +18,7 @@ from termgraph.tensor.spectra import WindowLike, window_of
 from termgraph.tensor.trends import signal_of
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
+from termgraph.terms.dtypes import real_part
 from termgraph.terms.ops import elementwise as ew
 
 
@@ -68,8 +69,11 @@ def resample(
     weights = _weights(window, n)
     if weights is not None and (weights.ndim != 1 or weights.type.kind == "c"):
         raise ValueError(f"resample: window must be a vector of real numbers, one for each frequency, got {window!r}")
-    found = _of_real if domain == "time" and given.type.kind == "f" else _of_complex
-    samples = moveaxis(found(given, n, num, weights, domain), -1, axis)
+    if domain == "time" and given.type.kind == "f":
+        samples = _of_real(given, n, num, weights)
+    else:
+        samples = _of_complex(given, n, num, weights, domain)
+    samples = moveaxis(samples, -1, axis)
     if t is None:
         return samples
     times = as_tensor(t)
@@ -87,12 +91,12 @@ def _weights(window: Any, n: Any) -> TensorVariable | None:
     return as_tensor(np.fft.fftshift(window_of("resample", window, n)))
 
 
-def _of_real(x: TensorVariable, n: Any, num: int, window: Any, domain: str) -> TensorVariable:
+def _of_real(x: TensorVariable, n: Any, num: int, window: Any) -> TensorVariable:
     half = rfft(x, n)
     if window is not None:  # that of a frequency and of the negative one, which is not there
         both = (window[1:] + flip(window[1:], 0)) / 2
         whole = concatenate([window[:1], both], 0)[: length(half, half.ndim - 1)]
-        half = half * cast(whole, _part(half))
+        half = half * cast(whole, real_part(half.type.dtype))
     fewer = min(n, num) if isinstance(n, int) else ew.minimum(n, num)
     half = half[..., : fewer // 2 + 1]
     place = arange(length(half, half.ndim - 1))
@@ -101,7 +105,7 @@ def _of_real(x: TensorVariable, n: Any, num: int, window: Any, domain: str) -> T
     factor = ew.switch(alone, ew.switch(ew.lt(num, as_tensor(n)), 2.0, 0.5), 1.0) * (
         num / cast(as_tensor(n), "float64")
     )
-    return irfft(half * cast(factor, _part(half)), num)
+    return irfft(half * cast(factor, real_part(half.type.dtype)), num)
 
 
 def _of_complex(x: TensorVariable, n: Any, num: int, window: Any, domain: str) -> TensorVariable:
@@ -112,9 +116,10 @@ def _of_complex(x: TensorVariable, n: Any, num: int, window: Any, domain: str) -
         )
     whole = fft(x) if domain == "time" else x if x.type.kind == "c" else cast(x, "complex128")
     if window is not None:
-        whole = whole * cast(window, _part(whole))
+        whole = whole * cast(window, real_part(whole.type.dtype))
     fewer, scale = min(n, num), num / n
-    first = (fewer - 1) // 2 + 1  # those that are not negative, without the one that may be alone
+    negative = (fewer - 1) // 2
+    first = negative + 1  # those that are not negative, without the one that may be alone
     gap = [zeros((*lengths(whole)[:-1], num - fewer), whole.type.dtype)] if num > fewer else []
     parts = [whole[..., :first]]
     if fewer % 2:
@@ -128,10 +133,6 @@ def _of_complex(x: TensorVariable, n: Any, num: int, window: Any, domain: str) -
         else:
             last = [gap[0][..., 1:]] if num > fewer + 1 else []
             parts += [alone / 2, *last, alone / 2]
-    if fewer - first - (1 - fewer % 2):
-        parts.append(whole[..., n - (fewer - first - (1 - fewer % 2)) :])
-    return ifft(concatenate(parts, -1) * np.asarray(scale, _part(whole)), num)
-
-
-def _part(x: TensorVariable) -> str:
-    return "float32" if x.type.dtype == "complex64" else "float64"
+    if negative:
+        parts.append(whole[..., n - negative :])
+    return ifft(concatenate(parts, -1) * np.asarray(scale, real_part(whole.type.dtype)), num)

@@ -14,7 +14,7 @@ from termgraph.tensor.likes import TensorLike
 from termgraph.tensor.reductions import max as max_over
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import kind_of
+from termgraph.terms.dtypes import highest, lowest
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
@@ -109,7 +109,7 @@ def _segments(name: str, op: Op, data: TensorLike, segment_ids: TensorLike, num_
         ids = specify_shape(ids, as_tensor(length(x, 0)), known=(True,), told=told)
     if x.type.kind == "c" and op in (scatter_max, scatter_min):
         raise TypeError(f"{name}: complex numbers have no order; {x} is {x.type}")
-    start, n = _start(op, x.type.dtype), _count(name, ids, num_segments)
+    start, n = _start(op, x.type.np_dtype), _count(name, ids, num_segments)
     # One row more for what is in no segment: no value has to be looked at twice.
     rows = full((n + 1, *lengths(x)[1:]), start, x.type.dtype)
     place = ew.switch(ew.ge(ids, 0) & ew.lt(ids, n), ids, as_tensor(n))
@@ -129,16 +129,11 @@ def _count(name: str, ids: TensorVariable, num_segments: Any) -> Any:
     return n
 
 
-def _start(op: Op, dtype: str) -> Any:
+def _start(op: Op, dtype: np.dtype) -> Any:
     """What a segment without elements is."""
     if op in (scatter_add, scatter_mul):
         return int(op is scatter_mul)
-    if dtype == "bool":
-        return op is scatter_min
-    if kind_of(dtype) in "iu":
-        info = np.iinfo(dtype)
-        return int(info.min if op is scatter_max else info.max)
-    return -np.inf if op is scatter_max else np.inf
+    return lowest(dtype) if op is scatter_max else highest(dtype)
 
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]

@@ -153,6 +153,11 @@ def finfo(dtype: np.dtype | str) -> Any:
     return np.finfo(found)
 
 
+def real_part(dtype: str) -> str:
+    """The dtype of the parts of complex numbers; others stay as they are."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
 def lowest(dtype: np.dtype) -> Any:
     """What every number of a dtype is at least."""
     return _bound(dtype, "min", False, -np.inf)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from termgraph._lazy import lazy
-from termgraph.terms.dtypes import HALVES, kind_of, name_of, promote
+from termgraph.terms.dtypes import HALVES, kind_of, name_of, promote, real_part
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Infer, Meaning, Op
@@ -119,10 +119,6 @@ def lapack_dtype(name: str, *types: TensorType) -> str:
     return promote(*[t.np_dtype if t.kind in "fc" else np.float64 for t in types]).name
 
 
-def _real_of(dtype: str) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
-
-
 def _matrix(name: str, type_: Type, square: bool = False) -> TensorType:
     t = require_tensor(type_, f"operand of {name}")
     if t.ndim < 2:
@@ -176,7 +172,7 @@ def _shorter(t: TensorType) -> int | None:
 def _infer_slogdet(a: Type) -> TupleType:
     t = _matrix("slogdet", a, square=True)
     dtype = lapack_dtype("slogdet", t)
-    return TupleType((TensorType.of(dtype, t.shape[:-2]), TensorType.of(_real_of(dtype), t.shape[:-2])))
+    return TupleType((TensorType.of(dtype, t.shape[:-2]), TensorType.of(real_part(dtype), t.shape[:-2])))
 
 
 def _infer_qr(a: Type, *, mode: str) -> TupleType:
@@ -192,20 +188,20 @@ def _infer_svd(a: Type, *, full_matrices: bool) -> TupleType:
     batch, (n, m), k = t.shape[:-2], t.shape[-2:], _shorter(t)
     left, right = (n, m) if full_matrices else (k, k)
     dtype = lapack_dtype("svd", t)
-    s = TensorType.of(_real_of(dtype), (*batch, k))
+    s = TensorType.of(real_part(dtype), (*batch, k))
     return TupleType((TensorType.of(dtype, (*batch, n, left)), s, TensorType.of(dtype, (*batch, right, m))))
 
 
 def _infer_svdvals(a: Type) -> TensorType:
     t = _matrix("svdvals", a)
-    return TensorType.of(_real_of(lapack_dtype("svdvals", t)), (*t.shape[:-2], _shorter(t)))
+    return TensorType.of(real_part(lapack_dtype("svdvals", t)), (*t.shape[:-2], _shorter(t)))
 
 
 def _infer_eigvals(name: str, real: bool) -> Infer:
     def infer(a: Type, **_: object) -> TensorType:
         t = _matrix(name, a, square=True)
         dtype = lapack_dtype(name, t)
-        wanted = _real_of(dtype) if real else _complex_of(dtype)
+        wanted = real_part(dtype) if real else _complex_of(dtype)
         return TensorType.of(wanted, (*t.shape[:-2], _square_side(t)))
 
     return infer
@@ -233,7 +229,7 @@ def _infer_lstsq(a: Type, b: Type, *, rcond: float | None) -> TupleType:
         raise TypeError(f"lstsq takes two matrices without batch dimensions, got {left} and {right}")
     same_length(left.shape[0], right.shape[0], "lstsq: rows of the matrix and of the right side")
     dtype = lapack_dtype("lstsq", left, right)
-    real = _real_of(dtype)
+    real = real_part(dtype)
     return TupleType((
         TensorType.of(dtype, (left.shape[1], right.shape[1])), TensorType.of(real, (None,)),
         TensorType.of("int64", ()), TensorType.of(real, (_shorter(left),)),
@@ -368,9 +364,11 @@ NOT_FINITE = "SVD did not converge: the matrix has infinite or NaN elements"
 def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function, or the loop behind it that computes in single precision where this is computed so."""
 
+    in_double = _plain(numpys)
+
     def meaning(a: np.ndarray, **params: Any) -> Any:
         found = in_single(name, _as_lapack(a), params)
-        return _plain(numpys)(a, **params) if found is None else found if len(found) > 1 else found[0]
+        return in_double(a, **params) if found is None else found if len(found) > 1 else found[0]
 
     return meaning
 
@@ -378,10 +376,12 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
 def _of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
     """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
 
+    plain = _plain(function)
+
     def meaning(a: np.ndarray, **params: Any) -> Any:
         if not np.isfinite(a).all():
             raise np.linalg.LinAlgError(NOT_FINITE)
-        return _plain(function)(a, **params)
+        return plain(a, **params)
 
     return meaning
 
