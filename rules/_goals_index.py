@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from termgraph.rulelib._goals_joins import alone
 from termgraph.rules import goal
 from termgraph.rules.clients import used_once
 from termgraph.rules.indices import drops, is_full, is_slice, is_static, opened, read
@@ -75,13 +76,13 @@ def index_of_join(xs: tuple, a: int, ks: tuple, i: tuple) -> Any:
     if not is_static(e):
         return None
     start = 0
-    for x in xs:
+    for k, x in enumerate(xs):
         n = x.type.shape[a]
         if n is None:
             return None
         part = _inside(e, start, start + n)
         if part is not None:
-            return read(x, [*entries[:a], part, *entries[a + 1 :]])
+            return read(alone(xs, a, k), [*entries[:a], part, *entries[a + 1 :]])
         start += n
     return None
 

@@ -5,12 +5,57 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.rules import goal
+from termgraph.rules.fit import length_of
+from termgraph.rules.index_parts import indexed_length
+from termgraph.terms.build import length
 from termgraph.terms.op import CONST
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops.basic import dimshuffle
 from termgraph.terms.ops.indexing import subtensor
-from termgraph.terms.ops.shaping import join, make_vector
+from termgraph.terms.ops.shaping import join, make_vector, shape_i, specify_shape
 from termgraph.terms.term import Const, mk
+
+
+def fitted(xs: tuple, a: int) -> tuple:
+    """The parts of a join, each with what the join demands of its lengths: where it goes, nobody else would ask."""
+    return (xs[0], *[_promised(x, xs[0], a, k) for k, x in enumerate(xs[1:], 1)])
+
+
+def alone(xs: tuple, a: int, k: int) -> Any:
+    """Part `k` of a join, with what the join demands of its lengths and of those of the other parts.
+
+    Lengths that are known only when another part is computed are not asked for.
+    """
+    x = xs[k]
+    for y in xs:
+        if y is not xs[k] and all(not y.args or length_of(y, d) is not None for d in range(y.type.ndim) if d != a):
+            x = _promised(x, y, a, k)
+    return x
+
+
+def _promised(x: Any, other: Any, a: int, k: int) -> Any:
+    """Part `k`, whose lengths are checked to be those of another part where these are not known to be."""
+    for d in range(x.type.ndim):
+        n = _length(other, d)
+        if d != a and _length(x, d) is not n:
+            told = f"part {k} has length {{0}} in dimension {d}, another part {{1}}"
+            known = tuple([e == d for e in range(x.type.ndim)])
+            x = mk(specify_shape.bind(known=known, told=told), (x, n))
+    return x
+
+
+def _length(x: Any, d: int) -> Any:
+    """The length of a dimension as a term, traced to where it comes from, through slices of other axes too."""
+    found = length_of(x, d)
+    found = length(x, d) if found is None else found
+    while found.op.family is shape_i and found.args[0].op.family is subtensor:
+        sliced, *ks = found.args[0].args
+        n = indexed_length(sliced, tuple(ks), found.args[0].op.params["index"], found.op.params["axis"])
+        if n is None or n.op.family is not shape_i:
+            return found if n is None else n
+        traced = length_of(n.args[0], n.op.params["axis"])
+        found = n if traced is None else traced
+    return found
 
 
 @goal("iio")

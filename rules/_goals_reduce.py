@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from termgraph.rulelib._goals_joins import fitted
 from termgraph.rules import goal
 from termgraph.rules.length_parts import reorder
 from termgraph.terms.dtypes import kind_of
@@ -109,5 +110,5 @@ def sum_of_parts(xs: tuple, r: Any, b: int) -> Any:
     d = r.params["dtype"]
     if b not in r.params["axis"] or any(x.type.dtype != xs[0].type.dtype for x in xs):
         return None
-    made = tuple([mk1(r, x) for x in xs])
+    made = tuple([mk1(r, x) for x in fitted(xs, b)])
     return mk(ew.add, made) if kind_of(d) != "b" and len(made) > 1 else None

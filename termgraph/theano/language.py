@@ -19,7 +19,7 @@ from termgraph.tensor.reductions import axes_of
 from termgraph.tensor.sharedvar import is_shared, shared
 from termgraph.tensor.testvalues import get_test_value
 from termgraph.tensor.updates import OrderedUpdates
-from termgraph.tensor.variable import Apply, Constant, Variable
+from termgraph.tensor.variable import Apply, Constant, Variable, bare, is_plain_number
 from termgraph.terms import types
 from termgraph.terms.ops import elementwise as ew
 from termgraph.theano.standins import stand_in
@@ -128,7 +128,29 @@ def as_tensor_variable(x: TensorLike | Apply, name: str | None = None, ndim: int
 def constant(x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Any:
     """A constant; Python numbers are int8 to int64 by size, and `config.floatX`, as Theano casts them."""
     found = T.constant(x, name=name, dtype=dtype or _python_dtype(x))
+    if isinstance(x, int) and not isinstance(x, bool):
+        found = bare(WholeNumber, found.term, found.name, found.site)
     return found if ndim is None else T.as_tensor(found, ndim=ndim)
+
+
+class WholeNumber(T.TensorConstant):
+    """A constant that was a Python integer: a Python float beside it is a `constant`, so `one - 0.9` may be float32."""
+
+    __slots__ = ()
+
+
+def _beside_floats(name: str) -> Callable[[Any, Any], Any]:
+    plain = getattr(T.TensorConstant, name)
+
+    def method(self: Any, other: Any) -> Any:
+        return plain(self, constant(other) if isinstance(other, float) and is_plain_number(other) else other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    for _side in ("", "r"):
+        setattr(WholeNumber, f"__{_side}{_name}__", _beside_floats(f"__{_side}{_name}__"))
 
 
 def _python_dtype(x: TensorLike) -> str | None:

@@ -7,9 +7,9 @@ _CONSTRUCTORS = " ".join(f"{d}{k}" for d in ("", *_DTYPES) for k in (*_KINDS, *_
 _ELEMWISE_NAMES = (
     "abs_ and_ angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or "
     "bitwise_xor ceil clip complex conj cos cosh deg2rad eq erf erfc erfcinv erfcx erfinv exp exp2 expm1 floor "
-    "floor_div gamma gammaln ge gt imag int_div invert iround isclose isinf isnan le log log10 log1p log2 lt "
+    "floor_div gamma gammaln ge gt imag int_div invert isclose isinf isnan le log log10 log1p log2 lt "
     "maximum minimum mod mul neg neq or_ pow power psi rad2deg real round_half_to_even sgn sin sinh sqr sqrt "
-    "square sub switch tan tanh true_div trunc where xor add "
+    "square sub tan tanh true_div trunc where xor add "
 )
 _INPLACE = (
     "lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg log log1p log2 log10 sgn ceil floor trunc "
@@ -30,13 +30,13 @@ _BASIC = f"""
     T: {_ELEMWISE_NAMES}
     language: TensorVariable
     T: Apply Constant Variable TensorConstant TensorSharedVariable addbroadcast all any arange
-    T: argmax argmin batched_dot batched_tensordot cast choose concatenate cumprod cumsum diag diagonal
-    T: extract_diag eye flatnonzero flatten identity_like join matrix max max_and_argmax mean min
-    T: nonzero nonzero_values ones ones_like outer patternbroadcast power prod ptp reshape roll round
-    T: set_subtensor inc_subtensor shape shape_padaxis shape_padleft shape_padright split std sum swapaxes
-    T: tensordot tile transpose tri tril triu unbroadcast var vertical_stack=vstack horizontal_stack=hstack zeros
-    T: zeros_like dot repeat squeeze argsort sort topk argtopk topk_and_argtopk searchsorted compress
-    T: fill_diagonal diff to_one_hot take specify_shape transfer inner sigmoid softplus
+    T: argmax argmin batched_dot batched_tensordot cast cumprod cumsum extract_diag eye flatnonzero identity_like join
+    T: matrix max min nonzero nonzero_values ones patternbroadcast power reshape roll set_subtensor inc_subtensor shape
+    T: tensordot tile transpose unbroadcast zeros dot repeat squeeze argtopk topk_and_argtopk fill_diagonal diff
+    T: to_one_hot take specify_shape transfer inner sigmoid softplus
+    arguments: sum prod mean var std max_and_argmax ptp topk sort argsort searchsorted concatenate split choose
+    arguments: ones_like zeros_like tri tril triu diag diagonal outer flatten swapaxes compress round iround
+    arguments: shape_padleft shape_padright shape_padaxis vertical_stack horizontal_stack switch
     extra: bincount unravel_index ravel_multi_index
     T: allclose cov mgrid ogrid j0 j1 jv i0 i1 iv gammainc gammaincc
     language: as_tensor_variable as_tensor=as_tensor_variable constant alloc tensor fill second stack stacklists inv
@@ -150,7 +150,8 @@ LANGUAGE: dict[str, str] = {
     """,
     "tensor.extra_ops": """
         extra: bincount unravel_index ravel_multi_index
-        T: searchsorted cumsum cumprod diff squeeze compress repeat fill_diagonal to_one_hot
+        T: cumsum cumprod diff squeeze repeat fill_diagonal to_one_hot
+        arguments: searchsorted compress
         language: bartlett fill_diagonal_offset cpu_contiguous bartlett_=bartlett
         language: fill_diagonal_offset_=fill_diagonal_offset
         T: fill_diagonal_=fill_diagonal
@@ -158,7 +159,8 @@ LANGUAGE: dict[str, str] = {
         classes: FillDiagonalOffset Unique UnravelIndex RavelMultiIndex
     """,
     "tensor.sort": """
-        T: sort argsort topk argtopk topk_and_argtopk
+        T: argtopk topk_and_argtopk
+        arguments: sort argsort topk
         classes: SortOp ArgSortOp TopKOp
     """,
     "tensor.inplace": f"""

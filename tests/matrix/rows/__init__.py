@@ -17,7 +17,6 @@ from . import (  # noqa: F401
     signals,
     spectra,
     statistics,
-    structured,
     windows,
 )
 
