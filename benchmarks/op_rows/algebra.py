@@ -144,6 +144,16 @@ op(
     family="vector",
     grad=True,
 )
+V = {"family": "vector", "grad": True, "torch": None}
+op("linalg.solve_banded", "x:d[3,n] y:f[n]", "T.linalg.solve_banded((1, 1), x, y)",
+   numpy="scipy.linalg.solve_banded((1, 1), x, y)", jax="jax.lax.linalg.tridiagonal_solve(jnp.pad(x[2, :-1], (1, 0)), "
+   "x[1], jnp.pad(x[0, 1:], (0, 1)), y[:, None])[:, 0]", **V)  # fmt: skip
+op("linalg.solve_banded (five)", "x:d[5,n] y:f[n]", "T.linalg.solve_banded((2, 2), x, y)",
+   numpy="scipy.linalg.solve_banded((2, 2), x, y)", jax=None, **V)  # fmt: skip
+op("linalg.solve_banded (matrix)", "x:d[5,n] y:f[n,8]", "T.linalg.solve_banded((2, 2), x, y)",
+   numpy="scipy.linalg.solve_banded((2, 2), x, y)", jax=None, **V | {"sizes": ("small", "middle")})  # fmt: skip
+op("linalg.solveh_banded", "x:d[5,n] y:f[n]", "T.linalg.solveh_banded(x[:3], y)",
+   numpy="scipy.linalg.solveh_banded(x[:3], y)", jax=None, **V)  # fmt: skip
 op("linalg.cholesky", "x:h[n,n]", grad=True, **L)
 op("linalg.cholesky (batch)", "x:h[b,n,n]", "T.linalg.cholesky(x)", family="batch", grad=True)
 op(

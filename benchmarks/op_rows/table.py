@@ -173,6 +173,7 @@ FLOATS: dict[str, Callable] = {
     "w": _conditioned,
     "h": _positive_definite,
     "t": lambda rng, s: np.tril(_conditioned(rng, s)),
+    "d": lambda rng, s: rng.uniform(-1, 1, s) + (np.arange(s[0]) == s[0] // 2)[:, None] * s[0],  # bands of a matrix
     "c": lambda rng, s: rng.standard_normal(s) + 1j * rng.standard_normal(s),
     "e": lambda rng, s: np.rint(rng.uniform(1, 4, s)),  # whole numbers as floats
 }
@@ -180,4 +181,4 @@ WHOLE: dict[str, Callable] = {
     "i": lambda rng, s, high: rng.integers(0, high, s),
     "b": lambda rng, s, high: rng.random(s) < 0.5,
 }
-DIFFERENTIABLE = frozenset("fpouqrswhtc") | {"csr", "csc"}
+DIFFERENTIABLE = frozenset("fpouqrswhtdc") | {"csr", "csc"}

@@ -39,6 +39,8 @@ from termgraph.tensor.reductions import sum as sum_over
 from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import atleast_2d, broadcast_to, dimshuffle, matrix_transpose, ravel, reshape, squeeze
 from termgraph.tensor.sorting import argsort, sort
+from termgraph.tensor.structured import checked_on_error as _on_error
+from termgraph.tensor.structured import solve_banded, solveh_banded
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
 
 LinAlgError = np.linalg.LinAlgError
 STRUCTURES = ("gen", "sym", "her", "pos")
-ON_ERROR = ("raise", "nan")
 TRANSPOSITIONS = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
 UNKNOWN = 64  # what an unknown length counts for when multi_dot chooses its order
 
@@ -65,12 +66,6 @@ def _with_columns(b: TensorLike) -> tuple[Any, bool]:
     """The right side as a matrix; a vector becomes one column."""
     b = as_tensor(b)
     return (dimshuffle(b, 0, "x"), True) if b.ndim == 1 else (b, False)
-
-
-def _on_error(name: str, on_error: str) -> str:
-    if on_error not in ON_ERROR:
-        raise ValueError(f"{name}: on_error must be 'raise' or 'nan', got {on_error!r}")
-    return on_error
 
 
 @on_terms
@@ -448,9 +443,9 @@ __all__ = [
     "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "hankel", "inv", "kron", "lstsq", "lu",
     "lu_factor", "lu_solve", "matmul", "matrix_dot", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
     "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "pivot_to_permutation", "polar", "qr", "schur",
-    "slogdet", "solve", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
-    "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz", "trace",
-    "vecdot", "vector_norm",
+    "slogdet", "solve", "solve_banded", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from termgraph.grad import table
 from termgraph.graph.basic import graph_inputs
 from termgraph.terms.op import OPS
 from termgraph.terms.ops import linalg as la
+from termgraph.terms.ops import structured
 from termgraph.terms.ops.control import print_
 from termgraph.terms.ops.convolution import windows
 from termgraph.terms.ops.derivative import pullback, pushforward
@@ -38,6 +39,11 @@ CASES = {
     "least squares": lambda: T.linalg.lstsq(x, y)[0].sum() + T.linalg.pinv(x).sum(),
     "factors": lambda: (
         T.linalg.lu(square)[1].sum() + T.linalg.polar(square)[1].sum() + T.linalg.solve_sylvester(x, x, y).sum()
+    ),
+    "bands": lambda: (
+        T.linalg.solve_banded((1, 1), x, y).sum()
+        + T.linalg.solveh_banded(x, y).sum()
+        + structured.solve_banded(x, y, trans="T").sum()
     ),
     "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
     "eig": lambda: abs(T.linalg.eig(x)[0]).sum() + abs(T.linalg.eigvals(x)).sum(),

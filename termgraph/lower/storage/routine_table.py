@@ -52,6 +52,8 @@ SURE = frozenset((
     "conv_panels", "conv_spread", "conv_taps", "conv_winograd", "pool", "pool_max_grad", "pool_sum_grad",
     "running", "searchsorted",
 ))  # fmt: skip
+# Of linear algebra, those computed in the dtype of their matrix, as SciPy does, not in double as NumPy does.
+IN_ITS_OWN = frozenset(("solve_triangular", "solve_banded", "solveh_banded"))
 SPECS: dict[str, Callable[[Any], Spec | None]] = {}
 READS: dict[
     str, Callable[[Any], tuple[str, ...]]
@@ -90,7 +92,7 @@ def operand_dtypes(t: AnyTerm, calls: Collection[str] = ()) -> tuple[str, ...] |
     if t.op.kind == "fft":
         return (_transformed(t),)
     dtype = lapack_dtype(name, *types)
-    return (dtype if name == "solve_triangular" else computed_in(name, dtype),) * len(types)
+    return (dtype if name in IN_ITS_OWN else computed_in(name, dtype),) * len(types)
 
 
 # ---------------------------------------------------------------------- linear algebra

@@ -14,7 +14,13 @@ from termgraph.lower.lengths.shapes import RESULTS, SHAPES, Lengths, Shape
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.memory.operand_places import place_of
 from termgraph.lower.push.kernel import Buf
-from termgraph.lower.storage import conv_routines, counted_routines, pool_routines, sparse_routines  # noqa: F401  they declare theirs
+from termgraph.lower.storage import (  # noqa: F401  they declare theirs
+    conv_routines,
+    counted_routines,
+    pool_routines,
+    sparse_routines,
+    structured_routines,
+)  # fmt: skip
 from termgraph.lower.storage.policy import Storage, cut_rule
 from termgraph.lower.storage.routine_table import LOOPED, SIZES, SPECS, UNEQUAL, Core, Spec, spec_of
 from termgraph.terms.ops.basic import nth

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     signals,
     spectra,
     statistics,
+    structured,
     windows,
 )
 

@@ -5,7 +5,15 @@ Pure text.
 
 from __future__ import annotations
 
-from termgraph.backends.c.text import counted, line_texts, lu_calls, sort_texts, sparse_sums, sparse_texts
+from termgraph.backends.c.text import (
+    counted,
+    line_texts,
+    lu_calls,
+    sort_texts,
+    sparse_sums,
+    sparse_texts,
+    structured_calls,
+)  # fmt: skip
 from termgraph.backends.c.text.least_squares import LEAST_SQUARES
 
 
@@ -247,6 +255,7 @@ static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int6
 }
 """,
     **lu_calls.TEXTS,
+    **structured_calls.TEXTS,
     "tg_qr": """
 /* Q and R of an m x n matrix. `a` and `tau` are room for a copy of it and for min(m, n) numbers. */
 static void tg_qr_$N(int raw, int complete, int reduced, const $T *x, int64_t row, int64_t column, int64_t m, int64_t n,

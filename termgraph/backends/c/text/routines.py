@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import counted, lu_calls, many_matrices, window_calls
+from termgraph.backends.c.text import counted, lu_calls, many_matrices, structured_calls, window_calls
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
@@ -480,6 +480,8 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "lstsq": _lstsq,
     "lu_columns": lu_calls.columns,
     "lu_solve": lu_calls.solve,
+    "solve_banded": structured_calls.banded,
+    "solveh_banded": structured_calls.hermitian,
     **dict.fromkeys(("convolve_lines", "correlate_lines"), window_calls.lines),
     **dict.fromkeys(POOLS, window_calls.pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), window_calls.convolved),

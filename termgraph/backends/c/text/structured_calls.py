@@ -1,0 +1,261 @@
+"""Systems of equations in bands, solved in the storage of the bands. Text only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.backends.c.text.dialect import SHORT
+
+
+def banded(x: Any) -> None:
+    """The call that solves by LU with partial pivoting."""
+    params = x.n.term.op.params
+    given = [str(params["lower"]), str(params["upper"]), str(int(params["trans"] == "T"))]
+    _call(x, "tg_solve_banded", given, "0")
+
+
+def hermitian(x: Any) -> None:
+    """The call that solves by Cholesky's factors, without their roots."""
+    _call(x, "tg_solveh_banded", [x.size("bands"), str(int(x.n.term.op.params["lower"]))], "failed")
+
+
+def _call(x: Any, name: str, given: list[str], told: str) -> None:
+    (a, b), (out,) = x.n.reads, x.n.results
+    places = [x.pointer(a), *map(x.p.poly, a.core), x.pointer(b), *map(x.p.poly, b.core), x.pointer(out)]
+    with x.p.block(""):
+        call = ", ".join([*given, x.size("side"), x.size("n"), *places])
+        x.p.add(f"const int64_t failed = {name}_{SHORT[out.buf.dtype]}({call});")
+        if x.n.spec.fails:
+            x.p.add(f"if (failed > 0) {x.fail(0, told)}")
+        else:
+            each, nan = x.p.poly(x.n.sizes["side"] * x.n.sizes["n"]), '__builtin_nan("")'
+            x.p.add(f"if (failed > 0) for (int64_t k = 0; k < {each}; k++) ({x.pointer(out)})[k] = {nan};")
+        x.p.add(f"if (failed < 0) {x.no_memory()}")
+
+
+# Products of complex numbers as in Fortran, without the search for infinities.
+_OPTIMIZE = 'optimize("O2", "tree-vectorize", "fp-contract=fast", "cx-fortran-rules")'
+_COLUMNS = "for (int64_t c = 0; c < columns; c++)"
+
+_DEFINED = """
+#ifndef TG_BANDS
+#define TG_BANDS
+#define TG_SIZE_OF(v) (__builtin_fabs(__real__ (v)) + __builtin_fabs(__imag__ (v))) /* as LAPACK compares */
+#define TG_CONJUGATE(v) \\
+    _Generic((v), float _Complex: __builtin_conjf(v), double _Complex: __builtin_conj(v), default: (v))
+#endif
+"""
+_BANDED = """
+/* Three diagonals. `room` has three numbers for each row: the inverse of the pivot, and what stands right of it. */
+static $HOT int64_t
+tg_tridiagonal_$N(int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column, $T *room, $T *restrict x)
+{
+    $T first = a[0], second = n > 1 ? a[column] : 0;
+    for (int64_t i = 0; i < n; i++) {
+        $T *const top = room + 3 * i, *const here = x + i * columns, *const next = here + columns;
+        if (i == n - 1) {
+            if (first == 0) return n;
+            top[0] = 1 / first, top[1] = top[2] = 0;
+            break;
+        }
+        const $T *const at = a + (i + 1) * (row + column);
+        const $T left = at[-column], middle = at[0], right = i + 2 < n ? at[column] : 0;
+        if (TG_SIZE_OF(left) > TG_SIZE_OF(first)) { /* the next row is the pivot's */
+            const $T by = 1 / left, f = first * by;
+            top[0] = by, top[1] = middle, top[2] = right;
+            first = second - f * middle, second = -f * right;
+            $COLUMNS {
+                const $T v = next[c];
+                next[c] = here[c] - f * v;
+                here[c] = v;
+            }
+        } else {
+            if (first == 0) return i + 1;
+            const $T by = 1 / first, f = left * by;
+            top[0] = by, top[1] = second, top[2] = 0;
+            first = middle - f * second, second = right;
+            $COLUMNS next[c] -= f * here[c];
+        }
+    }
+    if (columns == 1) {
+        $T one = 0, two = 0;
+        for (int64_t i = n - 1; i >= 0; i--) {
+            const $T *const top = room + 3 * i, v = (x[i] - top[2] * two - top[1] * one) * top[0];
+            two = one, one = v;
+            x[i] = v;
+        }
+        return 0;
+    }
+    for (int64_t i = n - 1; i >= 0; i--) {
+        const $T *const top = room + 3 * i;
+        $T *const here = x + i * columns, *const one = here + (i + 1 < n) * columns;
+        $T *const two = one + (i + 2 < n) * columns;
+        $COLUMNS here[c] = (here[c] - top[1] * one[c] - top[2] * two[c]) * top[0];
+    }
+    return 0;
+}
+static inline $WARM void
+tg_band_less_$N($T *to, const $T *restrict top, $T f, int64_t many) /* a row less its pivot's, moved by one */
+{
+    for (int64_t c = 0; c < many; c++) to[c] = to[c + 1] - f * top[c + 1];
+}
+/* Gauss's elimination by rows: each has `width` numbers from the column of its step on, and takes the right sides
+   along. `rows` is room for n rows, `order` says where each lies. */
+static $HOT int64_t
+tg_bands_$N(int64_t lower, int64_t upper, int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column,
+            $T *rows, $T **order, $T *restrict x)
+{
+    const int64_t width = lower + upper + 1;
+    for (int64_t i = 0; i < n; i++) order[i] = rows + i * width;
+    for (int64_t j = 0, loaded = 0; j < n; j++) {
+        const int64_t end = j + lower < n ? j + lower + 1 : n;
+        for (; loaded < end; loaded++) {
+            const int64_t many = (loaded + upper < n ? loaded + upper + 1 : n) - j;
+            const $T *const from = a + loaded * row + j * column;
+            $T *const to = order[loaded];
+            for (int64_t c = 0; c < many; c++) to[c] = from[c * column];
+            for (int64_t c = many; c < width; c++) to[c] = 0;
+        }
+        int64_t best = j;
+        for (int64_t i = j + 1; i < end; i++)
+            if (TG_SIZE_OF(order[i][0]) > TG_SIZE_OF(order[best][0])) best = i;
+        $T *const top = order[best], *const here = x + j * columns, *const there = x + best * columns;
+        if (top[0] == 0) return j + 1;
+        if (best != j) {
+            order[best] = order[j];
+            order[j] = top;
+            $COLUMNS {
+                const $T v = here[c];
+                here[c] = there[c];
+                there[c] = v;
+            }
+        }
+        const $T by = 1 / top[0];
+        for (int64_t i = j + 1; i < end; i++) {
+            $T *const to = order[i], *const right = x + i * columns;
+            const $T f = to[0] * by;
+            tg_band_less_$N(to, top, f, width - 1);
+            to[width - 1] = 0;
+            $COLUMNS right[c] -= f * here[c];
+        }
+    }
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const $T *const top = order[j];
+        $T *const here = x + j * columns;
+        const int64_t many = j + width < n ? width : n - j;
+        for (int64_t k = 1; k < many; k++) {
+            const $T f = top[k], *const right = here + k * columns;
+            $COLUMNS here[c] -= f * right[c];
+        }
+        const $T by = 1 / top[0];
+        $COLUMNS here[c] *= by;
+    }
+    return 0;
+}
+/* Returns which pivot is 0, counted from one, and -1 without memory. `a` has a row of n numbers for each diagonal. */
+static int64_t
+tg_solve_banded_$N(int64_t lower, int64_t upper, int turned, int64_t n, int64_t columns, const $T *a, int64_t row,
+                   int64_t column, const $T *b, int64_t b_row, int64_t b_column, $T *out)
+{
+    const int64_t width = lower + upper + 1;
+    if (n == 0 || columns == 0) return 0;
+    $T **const order = malloc(n * width * sizeof($T) + n * sizeof($T *));
+    if (!order) return -1;
+    $T *const room = ($T *)(order + n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++) out[i * columns + c] = b[i * b_row + c * b_column];
+    const int64_t down = turned ? column - row : row, across = turned ? row : column - row;
+    const $T *const main = a + upper * row;
+    const int64_t failed = width == 3 && lower == 1
+        ? tg_tridiagonal_$N(n, columns, main, down, across, room, out)
+        : tg_bands_$N(turned ? upper : lower, turned ? lower : upper, n, columns, main, down, across, room, order, out);
+    free(order);
+    return failed;
+}
+"""
+
+_HERMITIAN = """
+/* Of a row of `width` numbers, from the main diagonal on, as many as are left: to less f times those of top. */
+static inline $WARM void tg_band_less_rest_$N($T *restrict to, const $T *restrict top, $T f, int64_t many)
+{
+    for (int64_t c = 0; c < many; c++) to[c] -= f * top[c];
+}
+static $HOT int64_t
+tg_hermitian_bands_$N(int64_t width, int64_t n, int64_t columns, $T *restrict rows, $T *restrict x)
+{
+    for (int64_t j = 0; j < n; j++) {
+        const $T *const top = rows + j * width, *const here = x + j * columns;
+        const int64_t many = j + width < n ? width : n - j;
+        if (__real__ top[0] <= 0) return j + 1;
+        const $T by = 1 / __real__ top[0];
+        for (int64_t k = 1; k < many; k++) {
+            const $T f = TG_CONJUGATE(top[k]) * by;
+            $T *const right = x + (j + k) * columns;
+            tg_band_less_rest_$N(rows + (j + k) * width, top + k, f, width - k);
+            $COLUMNS right[c] -= f * here[c];
+        }
+    }
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const $T *const top = rows + j * width;
+        $T *const here = x + j * columns;
+        const int64_t many = j + width < n ? width : n - j;
+        for (int64_t k = 1; k < many; k++) {
+            const $T f = top[k], *const right = here + k * columns;
+            $COLUMNS here[c] -= f * right[c];
+        }
+        const $T by = 1 / __real__ top[0];
+        $COLUMNS here[c] *= by;
+    }
+    return 0;
+}
+static $HOT int64_t
+tg_hermitian_pair_$N(int64_t n, int64_t columns, $T *restrict rows, $T *restrict x) /* of two diagonals */
+{
+    for (int64_t j = 0; j < n; j++) {
+        const $T pivot = __real__ rows[2 * j], beside = rows[2 * j + 1];
+        if (__real__ pivot <= 0) return j + 1;
+        const $T by = rows[2 * j] = 1 / pivot;
+        if (j == n - 1) break;
+        const $T f = TG_CONJUGATE(beside) * by;
+        $T *const here = x + j * columns, *const next = here + columns;
+        rows[2 * j + 2] -= f * beside;
+        $COLUMNS next[c] -= f * here[c];
+    }
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const $T by = rows[2 * j], beside = j == n - 1 ? 0 : rows[2 * j + 1];
+        $T *const here = x + j * columns, *const next = here + (j < n - 1) * columns;
+        $COLUMNS here[c] = (here[c] - beside * next[c]) * by;
+    }
+    return 0;
+}
+/* Returns which leading minor is not positive, counted from one, and -1 without memory. */
+static $HOT int64_t
+tg_solveh_banded_$N(int64_t width, int lower, int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column,
+                    const $T *b, int64_t b_row, int64_t b_column, $T *restrict out)
+{
+    if (n == 0 || columns == 0) return 0;
+    $T *restrict const room = malloc(n * width * sizeof($T));
+    if (!room) return -1;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++) out[i * columns + c] = b[i * b_row + c * b_column];
+    for (int64_t k = 0; k < width; k++) {
+        const $T *const band = lower ? a + k * row : a + (width - 1 - k) * row + k * column;
+        $T *const to = room + k;
+        if (lower) for (int64_t j = 0; j < n - k; j++) to[j * width] = TG_CONJUGATE(band[j * column]);
+        else for (int64_t j = 0; j < n - k; j++) to[j * width] = band[j * column];
+        for (int64_t j = n > k ? n - k : 0; j < n; j++) to[j * width] = 0;
+    }
+    const int64_t failed = width == 2 ? tg_hermitian_pair_$N(n, columns, room, out)
+                                      : tg_hermitian_bands_$N(width, n, columns, room, out);
+    free(room);
+    return failed;
+}
+"""
+
+
+def _filled(text: str) -> str:
+    text = text.replace("$HOT", f"__attribute__((noinline, {_OPTIMIZE}))").replace("$COLUMNS", _COLUMNS)
+    return text.replace("$WARM", f"__attribute__(({_OPTIMIZE}))")
+
+
+TEXTS = {"tg_solve_banded": _filled(_DEFINED + _BANDED), "tg_solveh_banded": _filled(_DEFINED + _HERMITIAN)}

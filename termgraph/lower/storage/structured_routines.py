@@ -1,0 +1,38 @@
+"""Which routines solve systems whose matrix has a structure, and the lengths that they work on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from termgraph.lower.lengths.index import ONE, Poly, poly
+from termgraph.lower.storage.routine_table import SINGULAR, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.terms.ops.structured import BANDS, NO_BANDS, NOT_POSITIVE, ROWS
+from termgraph.terms.term import AnyTerm
+
+_CORES = (("bands", "side"), ("side", "n"))
+
+
+def _told(t: AnyTerm, text: str) -> str:
+    return "" if t.op.params["on_error"] == "nan" else text
+
+
+def _banded(t: AnyTerm) -> Spec:
+    return Spec("solve_banded", (), _CORES, (("side", "n"),), None, _told(t, SINGULAR))
+
+
+def _hermitian(t: AnyTerm) -> Spec:
+    return Spec("solveh_banded", (), _CORES, (("side", "n"),), None, _told(t, NOT_POSITIVE))
+
+
+def _bands(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    wanted = t.op.params["lower"] + t.op.params["upper"] + 1
+    sizes["bands"] = s.equal(t, sizes["bands"], poly(wanted), BANDS["solve_banded"])
+
+
+def _at_least_one(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    s.require(t, "ge", sizes["bands"], ONE, NO_BANDS)
+
+
+SPECS.update(solve_banded=_banded, solveh_banded=_hermitian)
+SIZES.update(solve_banded=_bands, solveh_banded=_at_least_one)
+UNEQUAL["side"] = ROWS
