@@ -154,6 +154,9 @@ op("linalg.solve_banded (matrix)", "x:d[5,n] y:f[n,8]", "T.linalg.solve_banded((
    numpy="scipy.linalg.solve_banded((2, 2), x, y)", jax=None, **V | {"sizes": ("small", "middle")})  # fmt: skip
 op("linalg.solveh_banded", "x:d[5,n] y:f[n]", "T.linalg.solveh_banded(x[:3], y)",
    numpy="scipy.linalg.solveh_banded(x[:3], y)", jax=None, **V)  # fmt: skip
+op("linalg.solve_toeplitz", "x:o[n] y:f[n]", "T.linalg.solve_toeplitz(x / T.square(1 + T.arange(n)), y)",
+   numpy="scipy.linalg.solve_toeplitz(x / np.square(1 + np.arange(n)), y)", jax=None, **V | {"family": "matrix"})  # fmt: skip
+op("linalg.matmul_toeplitz", "x:f[n] y:f[n]", numpy="scipy.linalg.matmul_toeplitz(x, y)", jax=None, **V)
 op("linalg.cholesky", "x:h[n,n]", grad=True, **L)
 op("linalg.cholesky (batch)", "x:h[b,n,n]", "T.linalg.cholesky(x)", family="batch", grad=True)
 op(

@@ -120,7 +120,7 @@ def oaconvolve(in1: TensorLike, in2: TensorLike, mode: str = "full", axes: AxisL
     known = isinstance(n, int) and isinstance(k, int)
     x, w, n, k, swapped = (w, x, k, n, True) if known and k > n else (x, w, n, k, False)
     # Of unknown lengths the second array may be the longer one: then all is one part.
-    step = _fast(8 * k if known else ew.maximum(2 * k, ew.minimum(8 * k, n + k - 1))) - k + 1
+    step = fast_points(8 * k if known else ew.maximum(2 * k, ew.minimum(8 * k, n + k - 1))) - k + 1
     count = -(-n // step)
     widths = [(0, count * step - n if d == axis else 0) for d in range(x.ndim)]
     shape = lengths(x)
@@ -277,9 +277,9 @@ def _by_transform(x: TensorVariable, w: TensorVariable, mode: str, axes: tuple[i
         wide = "float32" if x.type.dtype in HALVES else "float64"
         x, w = cast(x, wide), cast(w, wide)
     whole = [length(x, d) + length(w, d) - 1 for d in axes]
-    points = [_fast(n) for n in whole]
+    points = [fast_points(n) for n in whole]
     if x.type.kind == "f":
-        points[-1] = 2 * _fast((whole[-1] + 1) // 2)  # even, so that half of the frequencies say how many
+        points[-1] = 2 * fast_points((whole[-1] + 1) // 2)  # even, so that half of the frequencies say how many
         full = rfftn(x, points, axes) * rfftn(w, points, axes)
         for d, n in zip(axes[:-1], points):
             full = ifft(full, n, d)
@@ -291,7 +291,7 @@ def _by_transform(x: TensorVariable, w: TensorVariable, mode: str, axes: tuple[i
     return _parts_of(full, mode, (x, w), axes)
 
 
-def _fast(n: Any) -> Any:
+def fast_points(n: Any) -> Any:
     """A number of points from n on that a transform is fast for: a small odd number times a power of two."""
     if isinstance(n, int):
         return min(m << max(-(-n // m) - 1, 0).bit_length() for m in (1, 3, 5, 9, 15))

@@ -40,7 +40,7 @@ from termgraph.tensor.selecting import take_along_axis
 from termgraph.tensor.shaping import atleast_2d, broadcast_to, dimshuffle, matrix_transpose, ravel, reshape, squeeze
 from termgraph.tensor.sorting import argsort, sort
 from termgraph.tensor.structured import checked_on_error as _on_error
-from termgraph.tensor.structured import solve_banded, solveh_banded
+from termgraph.tensor.structured import matmul_toeplitz, solve_banded, solve_toeplitz, solveh_banded
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import finfo, promote
 from termgraph.terms.errors import ShapeError
@@ -441,11 +441,11 @@ matrix_inverse = inv
 __all__ = [
     "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "cond", "cross",
     "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "hankel", "inv", "kron", "lstsq", "lu",
-    "lu_factor", "lu_solve", "matmul", "matrix_dot", "matrix_inverse", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "pivot_to_permutation", "polar", "qr", "schur",
-    "slogdet", "solve", "solve_banded", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
-    "solve_sylvester", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv",
-    "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
+    "lu_factor", "lu_solve", "matmul", "matmul_toeplitz", "matrix_dot", "matrix_inverse", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "pivot_to_permutation",
+    "polar", "qr", "schur", "slogdet", "solve", "solve_banded", "solve_circulant", "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
+    "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg as sla
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -164,3 +165,95 @@ def test_wrong_arguments_of_bands_are_named():
         L.solve_banded((1, 1), np.ones((3, 5)), np.ones(4))
     with pytest.raises(TypeError, match="not defined for float16"):
         L.solve_banded((1, 1), x.astype("float16"), y)
+
+
+# ---------------------------------------------------------------------- Toeplitz
+def diagonals(rng, n, dtype):
+    """A first column and row of a matrix that is far from singular."""
+    c, r = numbers(rng, n, dtype), numbers(rng, n, dtype)
+    c[:1] += 2 * n
+    return c, r
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
+def test_toeplitz_systems_and_products(dtype, linker, rng):
+    given = [np.ones(1, dtype), np.ones(1, dtype), np.ones((1, 1), dtype)]
+    both = compiled(
+        lambda c, r, b: [
+            L.solve_toeplitz((c, r), b), L.solve_toeplitz(c, b[:, 0]), L.matmul_toeplitz((c, r), b),
+            L.matmul_toeplitz((c[1:], r), b[:, 0]), L.matmul_toeplitz(c, b),
+        ],
+        *given, linker=linker,
+    )  # fmt: skip
+    for n in (1, 2, 3, 8, 9, 40):
+        (c, r), b = diagonals(rng, n, dtype), numbers(rng, (n, 3), dtype)
+        found = both(c, r, b)
+        wanted = [
+            sla.solve_toeplitz((c, r), b), sla.solve_toeplitz(c, b[:, 0]), sla.matmul_toeplitz((c, r), b),
+            sla.toeplitz(c[1:], r).astype(found[3].dtype) @ b[:, 0] if n > 1 else np.zeros(0, found[3].dtype),
+            sla.matmul_toeplitz(c, b),
+        ]  # fmt: skip
+        for one, other in zip(found, wanted, strict=True):
+            assert one.dtype == other.dtype
+            near = 1e-5 if dtype == "float32" else 1e-11
+            np.testing.assert_allclose(one, other, rtol=near, atol=near * 10)
+    assert [v.shape for v in both(c[:0], r[:0], b[:0])[:3]] == [(0, 3), (0,), (0, 3)]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_toeplitz_batches(linker, rng):
+    c, r, b = rng.normal(size=(4, 5)) + [10, 0, 0, 0, 0], rng.normal(size=(4, 5)), rng.normal(size=(5, 2))
+    x, y, z = T.dmatrix("x"), T.dmatrix("y"), T.dmatrix("z")
+    outputs = [L.solve_toeplitz((x, y), z), L.matmul_toeplitz((x, y), z), L.solve_toeplitz((x, y[0]), z)]
+    outputs.append(tg.vmap(lambda p, q: L.solve_toeplitz((p, q), z[:, 0]))(x, y))
+    found = tg.function([x, y, z], outputs, mode=tg.Mode(linker=linker))(c, r, b)
+    for k in range(4):
+        a = sla.toeplitz(c[k], r[k])
+        wanted = [
+            np.linalg.solve(a, b),
+            a @ b,
+            np.linalg.solve(sla.toeplitz(c[k], r[0]), b),
+            np.linalg.solve(a, b[:, 0]),
+        ]
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one[k], other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradients_of_toeplitz_systems(dtype, rng):
+    (c, r), b = diagonals(rng, 5, dtype), numbers(rng, (5, 2), dtype)
+    tg.verify_grad(lambda c, r, b: L.solve_toeplitz((c, r), b), [c, r, b], rng=rng)
+    tg.verify_grad(lambda c, b: L.solve_toeplitz(c, b), [c, b[:, 0]], rng=rng)
+    tg.verify_grad(lambda c, r, b: L.matmul_toeplitz((c[:3], r), b), [c, r, b], rng=rng)
+    x = T.dvector("x")
+    slope = tg.function([x], tg.grad(L.solve_toeplitz((x, x), x).sum(), x))
+    assert slope(np.zeros(0)).shape == (0,)
+    np.testing.assert_allclose(slope([2.0]), 0, atol=1e-15)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_toeplitz_systems_without_a_solution(linker):
+    x, y = T.dvector("x"), T.dvector("y")
+    f = tg.function([x, y], L.solve_toeplitz(x, y), mode=tg.Mode(linker=linker))
+    for c in ([0.0, 1.0, 2.0], [1.0, 1.0, 3.0]):  # the first minor is 0, the second
+        with pytest.raises(np.linalg.LinAlgError, match=r"test_structured\.py[\s\S]*Singular principal minor"):
+            f(c, [1.0, 2.0, 3.0])
+        found = tg.function([x, y], L.solve_toeplitz(x, y, on_error="nan"), mode=tg.Mode(linker=linker))
+        assert np.isnan(found(c, [1.0, 2.0, 3.0])).all()
+    with pytest.raises(ShapeError, match="must be as long as each other, got 3 and 2"):
+        f([1.0, 2.0, 3.0], [1.0, 2.0])
+
+
+def test_wrong_arguments_of_toeplitz_are_named():
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match=r"first argument must be c, the first column, or \(c, r\), got 3 arrays"):
+        L.solve_toeplitz((x, x, x), x)
+    with pytest.raises(ShapeError, match="matmul_toeplitz: the first column and row must be vectors"):
+        L.matmul_toeplitz(T.dscalar("s"), x)
+    with pytest.raises(ShapeError, match="the matrix has 4 columns, as r has elements, and x has 3 rows"):
+        L.matmul_toeplitz((np.ones(2), np.ones(4)), np.ones(3))
+    with pytest.raises(ShapeError, match="must be as long as each other, got 4 and 3"):
+        L.solve_toeplitz(np.ones(4), np.ones(3))
+    with pytest.raises(ValueError, match="solve_toeplitz: on_error must be"):
+        L.solve_toeplitz(x, x, "ignore")

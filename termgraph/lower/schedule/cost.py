@@ -83,6 +83,8 @@ def routine_work(n: Routine) -> Poly:
     if n.spec.text in ("loop", "qr", "trsm", "lstsq", "lu_columns", "lu_solve"):
         square = sizes[0] * sizes[0]
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
+    if n.spec.text == "solve_toeplitz":
+        return n.sizes["line"] * n.sizes["line"] * (n.sizes["n"] + 2) + 300
     if n.spec.text == "fft":
         return n.sizes["whole"] * 12 + 100
     if n.spec.text in ("places", "kept", "bincount"):

@@ -53,7 +53,7 @@ SURE = frozenset((
     "running", "searchsorted",
 ))  # fmt: skip
 # Of linear algebra, those computed in the dtype of their matrix, as SciPy does, not in double as NumPy does.
-IN_ITS_OWN = frozenset(("solve_triangular", "solve_banded", "solveh_banded"))
+IN_ITS_OWN = frozenset(("solve_triangular", "solve_banded", "solveh_banded", "solve_toeplitz"))
 SPECS: dict[str, Callable[[Any], Spec | None]] = {}
 READS: dict[
     str, Callable[[Any], tuple[str, ...]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from termgraph.lower.lengths.index import ONE, Poly, poly
 from termgraph.lower.storage.routine_table import SINGULAR, SIZES, SPECS, UNEQUAL, Spec
-from termgraph.terms.ops.structured import BANDS, NO_BANDS, NOT_POSITIVE, ROWS
+from termgraph.terms.ops.structured import BANDS, NO_BANDS, NOT_POSITIVE, ROWS, SINGULAR_MINOR, UNLIKE
 from termgraph.terms.term import AnyTerm
 
 _CORES = (("bands", "side"), ("side", "n"))
@@ -24,6 +24,11 @@ def _hermitian(t: AnyTerm) -> Spec:
     return Spec("solveh_banded", (), _CORES, (("side", "n"),), None, _told(t, NOT_POSITIVE))
 
 
+def _toeplitz(t: AnyTerm) -> Spec:
+    cores = (("line",), ("line",), ("line", "n"))
+    return Spec("solve_toeplitz", (), cores, (("line", "n"),), None, _told(t, SINGULAR_MINOR))
+
+
 def _bands(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     wanted = t.op.params["lower"] + t.op.params["upper"] + 1
     sizes["bands"] = s.equal(t, sizes["bands"], poly(wanted), BANDS["solve_banded"])
@@ -33,6 +38,6 @@ def _at_least_one(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     s.require(t, "ge", sizes["bands"], ONE, NO_BANDS)
 
 
-SPECS.update(solve_banded=_banded, solveh_banded=_hermitian)
+SPECS.update(solve_banded=_banded, solveh_banded=_hermitian, solve_toeplitz=_toeplitz)
 SIZES.update(solve_banded=_bands, solveh_banded=_at_least_one)
-UNEQUAL["side"] = ROWS
+UNEQUAL.update(side=ROWS, line=UNLIKE)

@@ -14,7 +14,7 @@ from termgraph._lazy import lazy
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops.linalg import _as_lapack, _linalg, _matrix, lapack_dtype
-from termgraph.terms.ops.shapes import broadcast_shapes
+from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
 from termgraph.terms.types import TensorType, Type, shape_text
 
 scipy_linalg = lazy("scipy.linalg")
@@ -127,4 +127,51 @@ solveh_banded = _linalg(
     params={"lower": False, "on_error": "raise"},
     doc="x with a @ x = b for a positive definite matrix of diagonals, of which one triangle is given: "
     "ab[i - j, j] is a[i, j] if lower, else ab[-1 + i - j, j].",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- one number along each diagonal
+SINGULAR_MINOR = "Singular principal minor"
+UNLIKE = (
+    "solve_toeplitz: the first column, the first row and the right side must be as long as each other, got {0} and {1}"
+)
+
+
+def _infer_toeplitz(c: Type, r: Type, b: Type, **_: object) -> TensorType:
+    column, row = [require_tensor(t, "first column and row of solve_toeplitz") for t in (c, r)]
+    right = _matrix("solve_toeplitz", b)
+    for t in (column, row):
+        if t.ndim < 1:
+            raise TypeError(f"solve_toeplitz takes vectors (or batches of them), got {t}")
+    n = column.shape[-1]
+    for other in (row.shape[-1], right.shape[-2]):
+        if n is not None and other is not None and n != other:
+            raise ShapeError(UNLIKE.format(n, other))
+        n = other if n is None else n
+    batch = broadcast_shapes(
+        [column.shape[:-1], row.shape[:-1], right.shape[:-2]], "batch dimensions of solve_toeplitz"
+    )
+    dtype = lapack_dtype("solve_toeplitz", column, row, right)
+    if dtype not in ("float64", "complex128"):
+        raise TypeError(f"solve_toeplitz works in double precision, got {dtype}")
+    return TensorType.of(dtype, (*batch, n, right.shape[-1]))
+
+
+def _solve_toeplitz(c: np.ndarray, r: np.ndarray, b: np.ndarray, *, on_error: str) -> np.ndarray:
+    c, r, b = _as_lapack(c), _as_lapack(r), _as_lapack(b)
+    for other in (r.shape[-1], b.shape[-2]):
+        if other != c.shape[-1]:
+            raise ShapeError(UNLIKE.format(c.shape[-1], other))
+    lead = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    both = np.stack([np.broadcast_to(v, (*lead, v.shape[-1])) for v in (c, r)], -2)
+
+    def one(both: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(scipy_linalg.solve_toeplitz((both[0], both[1]), b, check_finite=False))
+
+    return _each(one, on_error, both, b)
+
+
+solve_toeplitz = _linalg(
+    "solve_toeplitz", _infer_toeplitz, _solve_toeplitz, (1, 1, 2), params={"on_error": "raise"},
+    doc="x with a @ x = b for the matrix that is constant along its diagonals, of first column c and first row r.",
 )  # fmt: skip

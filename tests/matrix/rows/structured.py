@@ -1,6 +1,7 @@
 """Rows of systems whose matrix has a structure, beside the same matrix written out."""
 
 import numpy as np
+import scipy.linalg as sla
 
 import termgraph.tensor as T
 
@@ -58,3 +59,27 @@ def _hermitian(ab, lower):
 
 row("linalg.solveh_banded", T.linalg.solveh_banded, lambda ab, b, lower: _solve(_hermitian(ab, lower), b), _triangle,
     ranks=(2, 3), **SOLVED)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- one number along each diagonal
+def _toeplitz(c):
+    """A matrix whose main diagonal is larger than all others together."""
+    for k in range(2):
+        v = np.asarray(c.numbers(c.dtype, (c.n("n"),), -1, 1, False))
+        v[:1] += 8 * (k == 0)
+        c.given(v)
+    c.matrix("n", "m", batch=0)
+
+
+def _wide(name, function):
+    """As SciPy does, in double precision."""
+
+    def run(c, r, b):
+        a = sla.toeplitz(c, r).astype(complex if c.dtype.kind == "c" else float)
+        return function(a, b.astype(a.dtype)) if c.size else b.astype(a.dtype)
+
+    row(f"linalg.{name}", lambda c, r, b: getattr(T.linalg, name)((c, r), b), run, _toeplitz, ranks=(2,), **SOLVED)
+
+
+_wide("solve_toeplitz", _solve)
+_wide("matmul_toeplitz", np.matmul)

@@ -482,6 +482,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "lu_solve": lu_calls.solve,
     "solve_banded": structured_calls.banded,
     "solveh_banded": structured_calls.hermitian,
+    "solve_toeplitz": structured_calls.toeplitz,
     **dict.fromkeys(("convolve_lines", "correlate_lines"), window_calls.lines),
     **dict.fromkeys(POOLS, window_calls.pool),
     **dict.fromkeys(("conv_panels", "conv_spread", "conv_taps", "conv_winograd"), window_calls.convolved),

@@ -1,4 +1,4 @@
-"""Systems of equations in bands, solved in the storage of the bands. Text only."""
+"""Systems of equations whose matrix has a structure: bands, solved in their storage, and Toeplitz's. Text only."""
 
 from __future__ import annotations
 
@@ -19,16 +19,21 @@ def hermitian(x: Any) -> None:
     _call(x, "tg_solveh_banded", [x.size("bands"), str(int(x.n.term.op.params["lower"]))], "failed")
 
 
-def _call(x: Any, name: str, given: list[str], told: str) -> None:
-    (a, b), (out,) = x.n.reads, x.n.results
-    places = [x.pointer(a), *map(x.p.poly, a.core), x.pointer(b), *map(x.p.poly, b.core), x.pointer(out)]
+def toeplitz(x: Any) -> None:
+    """The call that solves by Levinson's recursion."""
+    _call(x, "tg_solve_toeplitz", [], "0", "line")
+
+
+def _call(x: Any, name: str, given: list[str], told: str, side: str = "side") -> None:
+    (out,) = x.n.results
+    places = [text for a in x.n.reads for text in (x.pointer(a), *map(x.p.poly, a.core))]
     with x.p.block(""):
-        call = ", ".join([*given, x.size("side"), x.size("n"), *places])
+        call = ", ".join([*given, x.size(side), x.size("n"), *places, x.pointer(out)])
         x.p.add(f"const int64_t failed = {name}_{SHORT[out.buf.dtype]}({call});")
         if x.n.spec.fails:
             x.p.add(f"if (failed > 0) {x.fail(0, told)}")
         else:
-            each, nan = x.p.poly(x.n.sizes["side"] * x.n.sizes["n"]), '__builtin_nan("")'
+            each, nan = x.p.poly(x.n.sizes[side] * x.n.sizes["n"]), '__builtin_nan("")'
             x.p.add(f"if (failed > 0) for (int64_t k = 0; k < {each}; k++) ({x.pointer(out)})[k] = {nan};")
         x.p.add(f"if (failed < 0) {x.no_memory()}")
 
@@ -252,10 +257,115 @@ tg_solveh_banded_$N(int64_t width, int lower, int64_t n, int64_t columns, const 
 }
 """
 
+_TOEPLITZ = """
+#ifndef TG_LEVINSON
+#define TG_LEVINSON
+#define TG_LEVINSON_LANES_f64 8
+#define TG_LEVINSON_LANES_c128 1
+typedef double tg_levinson_f64 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double _Complex tg_levinson_c128;
+#endif
+enum { TG_LEVINSON_$N = TG_LEVINSON_LANES_$N };
+static inline $WARM $T tg_levinson_sum_$N(const tg_levinson_$N *v)
+{
+    $T total = 0;
+    for (int l = 0; l < TG_LEVINSON_$N; l++) total += ((const $T *)v)[l];
+    return total;
+}
+/* One step: f and g are solutions of m equations for the first and the last unit vector, g lying one place later. They
+   become those of m + 1; `ends` are the products of both with what the next row and column add. */
+static $HOT void
+tg_levinson_step_$N(int64_t m, $T *restrict f, $T *restrict g, const $T *restrict below, const $T *restrict right,
+                    $T by, const $T *restrict ends, $T *restrict next)
+{
+    typedef tg_levinson_$N wide;
+    enum { LANES = TG_LEVINSON_$N };
+    const $T of_f = ends[0] * by, of_g = ends[1] * by;
+    wide first = {0}, last = {0};
+    int64_t i = 0;
+    for (; i + LANES <= m + 1; i += LANES) {
+        wide *const at = (wide *)(f + i), *const beside = (wide *)(g + i);
+        const wide a = *at, h = *beside, new_f = by * a - of_f * h, new_g = by * h - of_g * a;
+        *at = new_f, *beside = new_g;
+        first += *(const wide *)(below + i) * new_f;
+        last += *(const wide *)(right + i) * new_g;
+    }
+    $T one = tg_levinson_sum_$N(&first), two = tg_levinson_sum_$N(&last);
+    for (; i <= m; i++) {
+        const $T a = f[i], h = g[i];
+        f[i] = by * a - of_f * h, g[i] = by * h - of_g * a;
+        one += below[i] * f[i], two += right[i] * g[i];
+    }
+    next[0] = one, next[1] = two;
+}
+/* A solution of m equations becomes one of m + 1; returns its product with what the next row adds. */
+static $HOT $T
+tg_levinson_more_$N(int64_t m, $T *restrict x, const $T *restrict g, const $T *restrict below, $T by)
+{
+    typedef tg_levinson_$N wide;
+    enum { LANES = TG_LEVINSON_$N };
+    wide sum = {0};
+    int64_t i = 0;
+    for (; i + LANES <= m + 1; i += LANES) {
+        wide *const at = (wide *)(x + i);
+        const wide new = *at + by * *(const wide *)(g + i);
+        *at = new;
+        sum += *(const wide *)(below + i) * new;
+    }
+    $T total = tg_levinson_sum_$N(&sum);
+    for (; i <= m; i++) x[i] += by * g[i], total += below[i] * x[i];
+    return total;
+}
+/* Returns which leading minor is 0, counted from one, and -1 without memory. */
+static int64_t
+tg_solve_toeplitz_$N(int64_t n, int64_t columns, const $T *c, int64_t c_step, const $T *r, int64_t r_step, const $T *b,
+                     int64_t b_row, int64_t b_column, $T *out)
+{
+    if (n == 0 || columns == 0) return 0;
+    if (c[0] == 0) return 1;
+    $T *const room = malloc((5 * n + columns * (n + 1)) * sizeof($T));
+    if (!room) return -1;
+    $T *const turned = room, *const right = room + n, *const f = right + n, *g = f + 2 * n - 1, *const x = f + 2 * n;
+    $T *const less = x + columns * n; /* what a row has of the solution so far */
+    for (int64_t i = 0; i < n; i++) {
+        turned[i] = c[(n - 1 - i) * c_step]; /* the last is c[0] */
+        right[i] = i + 1 < n ? r[(i + 1) * r_step] : 0;
+    }
+    f[0] = g[0] = 1 / c[0];
+    $T ends[2] = {0, 0}, next[2];
+    int64_t failed = 0;
+    if (n > 1) ends[0] = turned[n - 2] * f[0], ends[1] = right[0] * g[0];
+    for (int64_t k = 0; k < columns; k++) {
+        x[k * n] = b[k * b_column] * f[0];
+        less[k] = n > 1 ? turned[n - 2] * x[k * n] : 0;
+    }
+    for (int64_t m = 1; m < n; m++) {
+        const $T left = 1 - ends[0] * ends[1];
+        if (left == 0) { failed = m + 1; break; }
+        const $T *const below = m + 1 < n ? turned + n - 2 - m : turned; /* after the last step nothing is asked for */
+        f[m] = 0;
+        *--g = 0;
+        tg_levinson_step_$N(m, f, g, below, right, 1 / left, ends, next);
+        for (int64_t k = 0; k < columns; k++) {
+            x[k * n + m] = 0;
+            less[k] = tg_levinson_more_$N(m, x + k * n, g, below, b[m * b_row + k * b_column] - less[k]);
+        }
+        ends[0] = next[0], ends[1] = next[1];
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < columns; k++) out[i * columns + k] = x[k * n + i];
+    free(room);
+    return failed;
+}
+"""
+
 
 def _filled(text: str) -> str:
     text = text.replace("$HOT", f"__attribute__((noinline, {_OPTIMIZE}))").replace("$COLUMNS", _COLUMNS)
     return text.replace("$WARM", f"__attribute__(({_OPTIMIZE}))")
 
 
-TEXTS = {"tg_solve_banded": _filled(_DEFINED + _BANDED), "tg_solveh_banded": _filled(_DEFINED + _HERMITIAN)}
+TEXTS = {
+    "tg_solve_banded": _filled(_DEFINED + _BANDED), "tg_solveh_banded": _filled(_DEFINED + _HERMITIAN),
+    "tg_solve_toeplitz": _filled(_TOEPLITZ),
+}  # fmt: skip
