@@ -26,6 +26,8 @@ def grad_structured(x, y, z, g, a: param, b: param, c: param):
                                   conj(solveh_banded(x, conj(g), lower=a, on_error=b)), a),
                                   conj(solveh_banded(x, conj(g), lower=a, on_error=b))))
     yield rule("toeplitz",    pullback(solve_toeplitz(x, y, z, on_error=a), g),
-                              (diagonals_slope(solve_toeplitz(x, y, z, on_error=a), turned_toeplitz(x, y, g, a), False),
-                                  diagonals_slope(solve_toeplitz(x, y, z, on_error=a), turned_toeplitz(x, y, g, a), True),
+                              (diagonals_slope(solve_toeplitz(x, y, z, on_error=a), turned_toeplitz(x, y, g, a),
+                                      False),
+                                  diagonals_slope(solve_toeplitz(x, y, z, on_error=a), turned_toeplitz(x, y, g, a),
+                                      True),
                                   turned_toeplitz(x, y, g, a)))
