@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import termgraph.tensor as T
-from termgraph.rulelib._formulas_grad_shape import sorted_places
+from termgraph.rulelib._formulas_grad_shape import row_numbers, sorted_places
 from termgraph.rules.formulas import formula
-from termgraph.terms.ops.sorting import argsort, unique_all
+from termgraph.terms.ops.sorting import argpartition, argsort, unique_all
 
 
 @formula
@@ -18,6 +18,12 @@ def in_sorted_order(x, t, axis):
 def from_sorted_places(x, places, t):
     """The tangents of the elements of x that sorting its rows puts at places."""
     return t[sorted_places(x, places)]
+
+
+@formula
+def from_partitioned_places(x, places, t):
+    """The tangents of the elements of x, moved as a partition of x moves these."""
+    return t[(*row_numbers(x), argpartition(x, places))]
 
 
 @formula

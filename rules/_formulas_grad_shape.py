@@ -10,7 +10,7 @@ from termgraph.tensor.lengths import lengths as lengths_of
 from termgraph.terms.ops.elementwise import add, cast
 from termgraph.terms.ops.indexing import gather, scatter_add, scatter_mul, scatter_set
 from termgraph.terms.ops.shaping import alloc_diag, reshape
-from termgraph.terms.ops.sorting import argsort, unique_all
+from termgraph.terms.ops.sorting import argpartition, argsort, unique_all
 from termgraph.terms.ops.triangles import unpack_triangle
 
 
@@ -66,9 +66,14 @@ def unsorted(x, g, axis):
     return T.take_along_axis(g, back, axis=axis)
 
 
+def row_numbers(x):
+    """Indices of the rows of x, for one more of its elements."""
+    return [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
+
+
 def sorted_places(x, places):
     """The indices of the elements of x that sorting its rows puts at places."""
-    rows = [T.shape_padright(T.arange(length(x, d)), x.ndim - 1 - d) for d in range(x.ndim - 1)]
+    rows = row_numbers(x)
     return (*rows, argsort(x, axis=x.ndim - 1)[(*rows, places)])
 
 
@@ -76,6 +81,12 @@ def sorted_places(x, places):
 def at_sorted_places(x, places, g):
     """g at the elements of x that sorting its rows puts at places, zeros elsewhere."""
     return T.inc_subtensor(T.zeros_like(x)[sorted_places(x, places)], g)
+
+
+@formula
+def at_partitioned_places(x, places, g):
+    """g with the elements of a partition of x moved to where they were in x."""
+    return T.inc_subtensor(T.zeros_like(x)[(*row_numbers(x), argpartition(x, places))], g)
 
 
 @formula

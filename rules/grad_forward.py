@@ -6,7 +6,9 @@ Element-wise ops need no line here: their pullback rule says it all, unless comp
 
 from __future__ import annotations
 
-from termgraph.rulelib._formulas_grad_forward import at_first_places, from_sorted_places, in_sorted_order
+from termgraph.rulelib._formulas_grad_forward import (
+    at_first_places, from_partitioned_places, from_sorted_places, in_sorted_order,
+)
 from termgraph.rulelib._goals_grad_forward import both, or_zero, or_zeros, product_rule
 from termgraph.rules import Complex, head, param, rule, ruleset, seg
 from termgraph.terms.ops.basic import dimshuffle
@@ -21,7 +23,7 @@ from termgraph.terms.ops.reduce import cumsum, sum_
 from termgraph.terms.ops.shaping import (
     alloc, alloc_diag, diagonal, join, make_vector, reshape, specify_shape, unbroadcast,
 )
-from termgraph.terms.ops.sorting import order_statistics, sort, unique
+from termgraph.terms.ops.sorting import order_statistics, partition, sort, unique
 from termgraph.terms.ops.transfer import to_device
 from termgraph.terms.ops.triangles import pack_triangle, unpack_triangle
 
@@ -48,6 +50,7 @@ def forward_linear(x, y, c, t, u, v, r, w, a: param, b: param, xs: seg, ns: seg,
                             both(x, y, xs), both(t, u, ts), product_rule(p, xs, ts, v))
     yield rule("sort",      pushforward(sort(x, axis=a), t),             in_sorted_order(x, t, a))
     yield rule("order_statistics", pushforward(order_statistics(x, y), t, u), from_sorted_places(x, y, t))
+    yield rule("partition", pushforward(partition(x, y), t, u),          from_partitioned_places(x, y, t))
     yield rule("unique",    pushforward(unique(x, axis=a, equal_nan=b), t), at_first_places(x, t, a, b))
 
 

@@ -6,8 +6,8 @@ The pullback of a move puts the cotangent back where the elements came from; len
 from __future__ import annotations
 
 from termgraph.rulelib._formulas_grad_shape import (
-    at_first_places, at_sorted_places, extreme_shares, factor_shares, in_triangle, items, last_written, on_diagonal,
-    pieces, steps, unsorted,
+    at_first_places, at_partitioned_places, at_sorted_places, extreme_shares, factor_shares, in_triangle, items,
+    last_written, on_diagonal, pieces, steps, unsorted,
 )
 from termgraph.rules import head, param, rule, ruleset, seg
 from termgraph.rules.parts import lengths, nothing_for, undone, zeros_like
@@ -22,7 +22,7 @@ from termgraph.terms.ops.shaping import (
     alloc, alloc_diag, arange, diagonal, join, make_vector, reshape, specify_shape, unbroadcast,
 )
 from termgraph.terms.ops.sorting import (
-    bincount, order_statistics, sort, unique, unique_all, unique_counts, unique_inverse,
+    bincount, order_statistics, partition, sort, unique, unique_all, unique_counts, unique_inverse,
 )
 from termgraph.terms.ops.triangles import pack_triangle, unpack_triangle
 
@@ -69,6 +69,7 @@ def grad_index(x, y, g, c, u, a: param, b: param, ns: seg, p: head[unique_counts
                                     switch(last_written(x, y, ns, a), gather(g, *ns, index=a), 0), *nothing_for(ns)))
     yield rule("sort",          pullback(sort(x, axis=a), g),                   (unsorted(x, g, a),))
     yield rule("order_statistics", pullback(order_statistics(x, y), g),         (at_sorted_places(x, y, g), None))
+    yield rule("partition",     pullback(partition(x, y), g),                (at_partitioned_places(x, y, g), None))
     yield rule("unique",        pullback(unique(x, axis=a, equal_nan=b), g), (at_first_places(x, g, a, b),))
     yield rule("unique_all",    pullback(unique_all(x, axis=a, equal_nan=b), g, y, c, u),
                                 (at_first_places(x, g, a, b),))

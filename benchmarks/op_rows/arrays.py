@@ -288,7 +288,7 @@ op("ravel_multi_index", "i:i[n]<m j:i[n]<m", "T.ravel_multi_index((i, j), (m, m)
 # ---------------------------------------------------------------------- put in and taken out, windows, phases
 op("insert", text="T.insert(x, 3, 7.0, axis=1)", torch=None, grad=True)
 op("delete", text="T.delete(x, 3, axis=1)", torch=None, grad=True)
-op("partition", text="T.partition(x, k, axis=1)", torch=None, unchecked=True)  # all of it is sorted, as in JAX
+op("partition", text="T.partition(x, k, axis=1)", torch=None, unchecked=True)  # the rest is in an order of its own
 op("argpartition", text="T.argpartition(x, k, axis=1)", torch=None, unchecked=True)
 op("hanning hamming blackman bartlett", "x:f[n]", "x * T.NAME(n)", family="vector", torch=None)
 op("kaiser", "x:f[n]", "x * T.kaiser(n, 8.6)", family="vector", torch=None)

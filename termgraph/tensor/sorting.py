@@ -21,6 +21,7 @@ from termgraph.tensor.shaping import broadcast_to, dimshuffle, on_axis, ravel, r
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
+from termgraph.terms.op import Op
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import sorting as ops
 from termgraph.terms.ops.shapes import at_axis, normal_axis
@@ -84,41 +85,51 @@ def argsort(
 
 @on_terms
 def partition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1) -> TensorVariable:
-    """The array with element `kth` of an axis where sorting puts it, smaller ones before it: it is sorted altogether.
+    """The array with element `kth` of an axis where sorting puts it, those before it in order in front of it.
+
+    On both sides elements stay in the order in which they lay (NumPy leaves it open), and of equal ones the first
+    come first. NaN are the last. With several `kth` the same holds between each of them and the next.
 
     >>> import termgraph.tensor as T
-    >>> T.partition([7, 1, 5, 3], 1).eval()[1]
-    np.int64(3)
+    >>> T.partition([7, 1, 5, 3, 9], 1).eval()
+    array([1, 3, 7, 5, 9])
     """
-    x, axis = _axis(x, axis)
-    _check_places(kth, length(x, axis), "partition")
-    return ops.sort(x, axis=axis)
+    return _at_places(ops.partition, x, kth, axis)
 
 
 @on_terms
 def argpartition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1) -> TensorVariable:
-    """The positions of the elements of `partition`: those that sort the array along an axis.
+    """Where the elements of `partition` come from.
 
     >>> import termgraph.tensor as T
-    >>> T.argpartition([7, 1, 5, 3], 1).eval()[1]
-    np.int64(3)
+    >>> T.argpartition([7, 1, 5, 3, 9], 1).eval()
+    array([1, 3, 0, 2, 4])
     """
+    return _at_places(ops.argpartition, x, kth, axis)
+
+
+def _at_places(op: Op, x: TensorLike, kth: int | Sequence[int], axis: int | None) -> TensorVariable:
     x, axis = _axis(x, axis)
-    _check_places(kth, length(x, axis), "argpartition")
-    return ops.argsort(x, axis=axis)
+    places, others = _places(kth, length(x, axis), op.name), [d for d in range(x.ndim) if d != axis]
+    found = op(dimshuffle(x, *others, axis), places)
+    return dimshuffle(found, *range(axis), x.ndim - 1, *range(axis, x.ndim - 1))
 
 
-def _check_places(kth: int | Sequence[int], n: Any, who: str) -> None:
+def _places(kth: int | Sequence[int], n: Any, who: str) -> TensorVariable:
+    """Places along an axis of n elements as a vector; negative ones count from the end."""
     if isinstance(kth, Variable):
         if kth.type.kind not in "iu":
             raise TypeError(f"{who}: kth must be an integer or several, got {kth} of type {kth.type}")
-        return
-    places = np.asarray(kth)
+        return arange(n)[ravel(kth)]
+    places = np.asarray(kth).ravel()
     if places.dtype.kind not in "iu" and places.size:
         raise TypeError(f"{who}: kth must be an integer or several, got {kth!r:.60}")
-    for k in places.ravel():
-        if isinstance(n, int) and not -n <= k < n:
+    if not isinstance(n, int):
+        return arange(n)[as_tensor(places.astype(np.int64))]
+    for k in places:
+        if not -n <= k < n:
             raise ValueError(f"{who}: kth {k} is out of range for an axis of {n} elements")
+    return as_tensor(np.where(places < 0, places.astype(np.int64) + n, places.astype(np.int64)))
 
 
 @on_terms

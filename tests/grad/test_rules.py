@@ -73,6 +73,7 @@ CASES = {
     "distinct": lambda: sum(
         f(v)[0].sum() for f in (lambda v: [T.unique(v)], T.unique_counts, T.unique_inverse, T.unique_all)
     ),
+    "partitions": lambda: (T.partition(x, 1) ** 2).sum(),
     "counting": lambda: T.bincount(PLACES, weights=v).sum() + T.arange(s, s + 3, 1.0).sum(),
     "running": lambda: (
         tg.ifelse(s > 0, s, s**2) + tg.Assert("a")(s, s > 0) + print_(s, message="", attributes=(), show=None)

@@ -10,6 +10,7 @@ import numpy as np
 from termgraph.lower.push.accumulated import accumulated
 from termgraph.lower.push.arms import with_taken_arguments
 from termgraph.lower.push.assertions import asserted
+from termgraph.lower.push.by_sorting import BY_KERNELS
 from termgraph.lower.push.masks import selected
 from termgraph.lower.push.pseudo_inverse import pseudo_inverse
 from termgraph.lower.push.user_elements import element_op
@@ -20,11 +21,9 @@ from termgraph.terms.op import Op
 from termgraph.terms.ops.basic import dimshuffle, nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.elementwise import add, exp, exp_below_zero, isfinite, log, mul, sub, switch, true_div
-from termgraph.terms.ops.indexing import gather, subtensor
+from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import max_or_lowest, sum_
-from termgraph.terms.ops.shaping import arange, shape_i, specify_shape
-from termgraph.terms.ops.sorting import argsort, sort, too_few
 from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import rebuild, region
 from termgraph.terms.types import Axes, TupleType
@@ -137,40 +136,6 @@ def _dot(t: AnyTerm, args: tuple[AnyTerm, ...], products: Sequence[str]) -> AnyT
     return mk(t.op, (in_dtype(a, dtype), in_dtype(b, dtype)))
 
 
-def _by_sorting(t: AnyTerm, x: AnyTerm) -> AnyTerm:
-    """Places of the largest elements: the reversed array sorted and read backwards keeps equal ones in order."""
-    axis, k, ndim = t.op.params["axis"], t.op.params["k"], x.type.ndim
-    order = argsort.bind(axis=axis)
-
-    def part(y: AnyTerm, *of_axis: int | None) -> AnyTerm:
-        return mk(subtensor.bind(index=(*[("s", None, None, None)] * axis, ("s", *of_axis))), (y,))
-
-    if k < 0:
-        found = part(mk(order, (x,)), None, -k, None)
-    else:
-        backwards = part(mk(order, (part(x, None, None, -1),)), -1, -k - 1, -1)
-        last = mk(sub, (mk(shape_i.bind(axis=axis), (x,)), Const(np.int64(1))))
-        found = mk(sub, (mk(dimshuffle.bind(order=("x",) * ndim), (last,)), backwards))
-    known = tuple([d == axis for d in range(ndim)])
-    return mk(specify_shape.bind(known=known, told=too_few("{0}", k)), (found, Const(np.int64(abs(k)))))
-
-
-def _read_from_sorted(t: AnyTerm, x: AnyTerm, places: AnyTerm) -> AnyTerm:
-    """Order statistics as elements of the sorted rows."""
-    ndim = x.type.ndim
-    rows = []
-    for d in range(ndim - 1):
-        steps = mk(arange, (Const(np.int64(0)), mk(shape_i.bind(axis=d), (x,)), Const(np.int64(1))))
-        rows.append(mk(dimshuffle.bind(order=("x",) * d + (0,) + ("x",) * (ndim - 1 - d)), (steps,)))
-    ordered = mk(sort.bind(axis=ndim - 1), (x,))
-    return mk(gather.bind(index=("a",) * ndim), (ordered, *rows, places))
-
-
-# What is written with another op where the backend has kernels for that one and none for this.
-BY_KERNELS: dict[str, tuple[str, Callable[..., AnyTerm]]] = {
-    "argtopk": ("argsort", _by_sorting),
-    "order_statistics": ("sort", _read_from_sorted),
-}
 # What has no routine of its own for floats of 16 bits, where the backend does not say that it multiplies them.
 WIDENED = {
     "cumsum": HALVES,
@@ -181,6 +146,8 @@ WIDENED = {
     "argsort": ("bfloat16",),
     "argtopk": ("bfloat16",),
     "order_statistics": HALVES,
+    "partition": HALVES,
+    "argpartition": HALVES,
 }
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -249,7 +216,7 @@ def expand(
         if element is not None:
             return mk(element, args)
         kernel, by_kernel = BY_KERNELS.get(t.op.family.name, ("", None)) if t.args else ("", None)
-        if by_kernel is not None and kernel in calls:
+        if by_kernel is not None and (kernel in calls or args[0].type.kind == "c"):
             return by_kernel(t, *args)
         dtypes = operand_dtypes(t, calls) if t.args else None
         if dtypes is not None:

@@ -91,7 +91,7 @@ def routine_work(n: Routine) -> Poly:
         return 2 * product([size for name, size in n.sizes.items() if name[0] in "dm"]) + 100
     if n.spec.text == "isin":
         return 4 * n.sizes["whole"] + 8 * n.sizes["n"] + 100
-    if n.spec.text == "order_statistics":
+    if n.spec.text in ("order_statistics", "partition", "argpartition"):
         return 4 * n.sizes["n"] + 100
     if n.spec.text == "argtopk":
         return 4 * n.sizes["n"] + 30 * n.sizes["k"] + 100

@@ -231,12 +231,15 @@ def _topmost(t: AnyTerm) -> Spec | None:
     )
 
 
-def _ranked(t: AnyTerm) -> Spec | None:
-    dtype, axis = working_name(t.type.dtype), t.args[0].type.ndim - 1  # `expand` widens floats of 16 bits
-    if t.type.kind == "c":
+def _at_places(t: AnyTerm) -> Spec | None:
+    """Rows, and places in them where an element is asked for."""
+    x, name = t.args[0].type, t.op.family.name
+    if x.kind == "c":
         return None
-    told = f"index {{0}} is out of bounds for axis {axis} with size {{1}}"
-    return Spec("order_statistics", (f"sort__sort__{dtype}_",), (("n",), ("k",)), (("k",),), fails=told)
+    told = f"index {{0}} is out of bounds for axis {x.ndim - 1} with size {{1}}"
+    length = "k" if name == "order_statistics" else "n"
+    sorting = f"sort__sort__{working_name(x.dtype)}_"  # `expand` widens floats of 16 bits
+    return Spec(name, (sorting,), (("n",), ("k",)), ((length,),), fails=told)
 
 
 def _enough(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
@@ -267,8 +270,11 @@ def _isin(t: AnyTerm) -> Spec | None:
     return Spec("isin", (), (("whole",), ("n",)), (("whole",),))
 
 
-SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted, order_statistics=_ranked)
-READS["order_statistics"] = lambda t: (t.args[0].type.dtype, "int64")
+SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted)
+SPECS.update(dict.fromkeys(("order_statistics", "partition", "argpartition"), _at_places))
+READS.update(
+    dict.fromkeys(("order_statistics", "partition", "argpartition"), lambda t: (t.args[0].type.dtype, "int64"))
+)
 SIZES["argtopk"] = _enough
 SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2

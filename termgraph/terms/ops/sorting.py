@@ -1,4 +1,4 @@
-"""Ops that order and count: sort, argsort, argtopk, order_statistics, searchsorted, isin, bincount, unique.
+"""Ops that order and count: sort, argsort, argtopk, order_statistics, partition, searchsorted, isin, bincount, unique.
 
 NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that every backend gives the same answer.
 """
@@ -6,7 +6,7 @@ NaN counts as larger than any number, as in NumPy. `argsort` is stable, so that 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,26 +86,39 @@ argtopk = _sorting_op(
 )
 
 
-def _infer_order_statistics(x: Type, places: Type) -> TensorType:
-    rows, at = [require_tensor(t, f"operand {k} of order_statistics") for k, t in enumerate((x, places))]
+def _rows_and_places(who: str, x: Type, places: Type) -> tuple[TensorType, TensorType, tuple[int | None, ...]]:
+    """Both operands, and the batch dimensions of the result."""
+    rows, at = [require_tensor(t, f"operand {k} of {who}") for k, t in enumerate((x, places))]
     if not rows.ndim or not at.ndim:
-        raise TypeError(f"order_statistics: rows and places have at least one dimension, got {rows} and {at}")
+        raise TypeError(f"{who}: rows and places have at least one dimension, got {rows} and {at}")
     if at.kind != "i":
-        raise TypeError(f"order_statistics: places must be integers, got {at}")
-    batch = broadcast_shapes([rows.shape[:-1], at.shape[:-1]], "batch dimensions of order_statistics")
+        raise TypeError(f"{who}: places must be integers, got {at}")
+    return rows, at, broadcast_shapes([rows.shape[:-1], at.shape[:-1]], f"batch dimensions of {who}")
+
+
+def _infer_order_statistics(x: Type, places: Type) -> TensorType:
+    rows, at, batch = _rows_and_places("order_statistics", x, places)
     return TensorType.of(rows.dtype, (*batch, at.shape[-1]))
 
 
-def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _within(x: np.ndarray, places: np.ndarray) -> None:
     n = x.shape[-1]
     for wrong in places[(places < 0) | (places >= n)]:
         raise IndexError(f"index {wrong} is out of bounds for axis {x.ndim - 1} with size {n}")
+
+
+def _batches(x: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
+    """Rows and places with the same batch dimensions."""
+    batch = np.broadcast_shapes(x.shape[:-1], places.shape[:-1])
+    return [np.broadcast_to(v, (*batch, v.shape[-1])) for v in (x, places)]
+
+
+def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    _within(x, places)
     ordered = in_order(x, -1)
     if places.ndim == 1:
         return np.ascontiguousarray(ordered[..., places])
-    batch = np.broadcast_shapes(ordered.shape[:-1], places.shape[:-1])
-    ordered, places = [np.broadcast_to(v, (*batch, v.shape[-1])) for v in (ordered, places)]
-    return np.take_along_axis(ordered, places, axis=-1)
+    return np.take_along_axis(*_batches(ordered, places), axis=-1)
 
 
 def _length_of_order_statistics(t: Any, axis: int) -> Source:
@@ -115,15 +128,60 @@ def _length_of_order_statistics(t: Any, axis: int) -> Source:
     return (x, axis) if places.type.ndim == 1 else None  # else both may broadcast
 
 
-order_statistics = OPS["order_statistics"] = BatchedOp(
+def _at_places(name: str, infer: Callable[..., TensorType], meaning: Callable[..., Any], **spec: Any) -> Op:
+    op = OPS[name] = BatchedOp(name, arity=2, infer=infer, meaning=meaning, core=(1, 1), kind="sort", **spec)
+    return op
+
+
+order_statistics = _at_places(
     "order_statistics",
-    arity=2,
-    infer=_infer_order_statistics,
-    meaning=_order_statistics,
-    core=(1, 1),
-    kind="sort",
+    _infer_order_statistics,
+    _order_statistics,
     length_from=_length_of_order_statistics,
     doc="The elements that sorting the last axis puts at places: the same for all rows, or some for each.",
+)
+
+
+def _infer_partition(who: str, dtype: str | None, x: Type, places: Type) -> TensorType:
+    rows, _, batch = _rows_and_places(who, x, places)
+    return TensorType.of(dtype or rows.dtype, (*batch, rows.shape[-1]))
+
+
+def _argpartition(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    _within(x, places)
+    x, places = _batches(x, places)
+    order = np.argsort(x, axis=-1, kind="stable")
+    marks = np.zeros(x.shape, np.int64)
+    np.put_along_axis(marks, places, 1, axis=-1)
+    parts = np.empty_like(marks)  # in which part an element is: places are parts of their own
+    np.put_along_axis(parts, order, 2 * np.cumsum(marks, axis=-1) - marks, axis=-1)
+    return np.argsort(parts, axis=-1, kind="stable").astype(np.int64, copy=False)
+
+
+def _partition(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    order = _argpartition(x, places)
+    return np.take_along_axis(np.broadcast_to(x, order.shape), order, axis=-1)
+
+
+def _length_of_partition(t: Any, axis: int) -> Source:
+    x, places = t.args
+    return (x, axis - t.type.ndim + x.type.ndim) if axis == t.type.ndim - 1 or places.type.ndim == 1 else None
+
+
+partition = _at_places(
+    "partition",
+    functools.partial(_infer_partition, "partition", None),
+    _partition,
+    length_from=_length_of_partition,
+    doc="The rows with elements at places where sorting puts them, what is before them in order in front, as it lay.",
+)
+
+argpartition = _at_places(
+    "argpartition",
+    functools.partial(_infer_partition, "argpartition", "int64"),
+    _argpartition,
+    length_from=_length_of_partition,
+    doc="Where the elements of `partition` come from; equal elements are ordered by their places.",
 )
 
 

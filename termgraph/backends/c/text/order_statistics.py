@@ -2,30 +2,75 @@
 
 from __future__ import annotations
 
+from termgraph.backends.c.text.vector_sort import packing
+
 # A sample tells between which two numbers a place lies: one pass over the row counts what is below these and keeps what
 # is between, a few hundredths of it, and so on with what is kept (Floyd and Rivest).
-TEXT = """
+_WORDS, _WORD = packing(64, "tg_packed_words")
+_SINGLES, _SINGLE = packing(32, "tg_packed_singles")
+# Vectors of 32 bytes whose elements are packed.
+PACKS = f"""
+#ifndef TG_PACKS
+#if defined(__AVX2__)
+#define TG_PACKS 1
+{_WORDS}
+{_SINGLES}
+#define TG_PACKED(T) (sizeof(T) == 8 || sizeof(T) == 4) /* whether elements can be packed */
+/* The elements of a vector at `from` whose bits are set, to `to`, and others behind them. */
+#define TG_PACK(to, from, some) do {{ \\
+    const tg_halves given_ = *(const tg_halves *)(from); \\
+    *(tg_halves *)(to) = __builtin_ia32_permvarsi256( \\
+        given_, sizeof *(from) == 8 ? {_WORD.replace("@", "(some) & 15")} : {_SINGLE.replace("@", "(some) & 255")}); \\
+}} while (0)
+#else
+#define TG_PACKS 0
+#endif
+#endif
+#if TG_PACKS && !defined(TG_BITS_$N)
+#define TG_BITS_$N
+/* Vectors of truth values are not allowed. */
+typedef __typeof__(__builtin_choose_expr(__builtin_types_compatible_p($T, _Bool), (uint8_t)0, ($T)0)) tg_element_$N;
+typedef tg_element_$N tg_some_$N __attribute__((vector_size(32), aligned(sizeof($T)), may_alias));
+enum {{ TG_SOME_$N = 32 / sizeof($T) }};
+/* Which elements of a vector of truth values are not zero, as bits. */
+static inline __attribute__((always_inline)) uint32_t tg_bits_$N(__typeof__((tg_some_$N){{0}} < (tg_some_$N){{0}}) m)
+{{
+    typedef double doubles __attribute__((vector_size(32)));
+    typedef float floats __attribute__((vector_size(32)));
+    typedef char bytes __attribute__((vector_size(32)));
+    if (sizeof($T) == 8) return (uint32_t)__builtin_ia32_movmskpd256((doubles)m);
+    if (sizeof($T) == 4) return (uint32_t)__builtin_ia32_movmskps256((floats)m);
+    if (sizeof($T) == 1) return (uint32_t)__builtin_ia32_pmovmskb256((bytes)m);
+    uint32_t bits = 0;
+    for (int u = 0; u < TG_SOME_$N; u++) bits |= (uint32_t)(m[u] != 0) << u;
+    return bits;
+}}
+#endif
+"""
+OF_ROW = (
+    PACKS
+    + """
+#ifndef TG_PLACES_OF_ROW_$N
+#define TG_PLACES_OF_ROW_$N
 #ifndef TG_NEAR
 #define TG_NEAR __attribute__((noinline, optimize("O2", "tree-vectorize")))
 #endif
 
-/* The elements from `low` to `high`, and how many are below. A block without any is passed by in vectors; `kept` may be
-   the row itself. */
+/* The elements from `low` to `high`, and how many are below; `kept` may be the row itself. */
 TG_NEAR static int64_t tg_kept_between_$N(const $T *x, int64_t n, $T low, $T high, $T *kept, int64_t *below)
 {
-    enum { BLOCK = 128 / sizeof($T) };
     int64_t count = 0, less = 0, i = 0;
-    for (; i + BLOCK <= n; i += BLOCK) {
-        int some = 0, under = 0;
-        for (int j = 0; j < BLOCK; j++) some |= (x[i + j] >= low) & (x[i + j] <= high);
-        for (int j = 0; j < BLOCK; j++) under += x[i + j] < low;
-        less += under;
-        for (int j = 0; some && j < BLOCK; j++) {
-            const $T v = x[i + j];
-            kept[count] = v;
-            count += (v >= low) & (v <= high);
-        }
+#if TG_PACKS
+    const tg_some_$N lows = (tg_element_$N)low - (tg_some_$N){0};
+    const tg_some_$N highs = (tg_element_$N)high - (tg_some_$N){0};
+    for (; TG_PACKED($T) && i + TG_SOME_$N <= n; i += TG_SOME_$N) {
+        const tg_some_$N v = *(const tg_some_$N *)(x + i);
+        const uint32_t under = tg_bits_$N(v < lows), some = tg_bits_$N(v <= highs) & ~under;
+        TG_PACK(kept + count, x + i, some);
+        less += __builtin_popcount(under);
+        count += __builtin_popcount(some);
     }
+#endif
     for (; i < n; i++) {
         const $T v = x[i];
         less += v < low;
@@ -115,7 +160,12 @@ TG_NEAR static void tg_places_of_row_$N(void *native, const $T *x, int64_t n, in
         out[j * out_step] = found;
     }
 }
-
+#endif
+"""
+)
+TEXT = (
+    OF_ROW
+    + """
 /* The elements at k places of each of `rows` sorted rows. 1: no memory, 2: a place is out of bounds, which is left in
    `wrong`. */
 TG_APART int tg_order_statistics_$N(void *native, const $T *x, int64_t rows, int64_t n, int64_t apart, int64_t step,
@@ -145,3 +195,4 @@ TG_APART int tg_order_statistics_$N(void *native, const $T *x, int64_t rows, int
     return 0;
 }
 """
+)

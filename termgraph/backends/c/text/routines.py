@@ -43,7 +43,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
 
 POOLS = ("pool", "pool_max_grad", "pool_sum_grad")
 # Texts that take the last dimension of a batch themselves.
-MANY = ("loop", "fft", "running", "searchsorted", "sort", "order_statistics", *POOLS)
+MANY = ("loop", "fft", "running", "searchsorted", "sort", "order_statistics", "partition", "argpartition", *POOLS)
 
 
 def _batched(n: Routine, p: Printer, quiet: bool) -> None:
@@ -248,14 +248,15 @@ def _sort_lines(x: _Text, a: Place, out: Place) -> None:
         x.p.add(f"if ({one.format(*lines)}) {x.no_memory()}")
 
 
-def _order_statistics(x: _Text) -> None:
+def _at_places(x: _Text) -> None:
+    """`order_statistics`, `partition` and `argpartition`: rows, and places in them."""
     (a, places), (out,) = x.n.reads, x.n.results
     row = f"{x.pointer(a)}, {x.count}, {x.size('n')}, {x.apart(a)}, {x.p.poly(a.core[0])}"
     at = f"{x.pointer(places)}, {x.apart(places)}, {x.p.poly(places.core[0])}, {x.size('k')}"
     to = f"{x.pointer(out)}, {x.apart(out)}, {x.p.poly(out.core[0])}"
     with x.p.block(""):
         x.p.add("int64_t wrong = 0;")
-        name = f"tg_order_statistics_{SHORT[a.buf.dtype]}"
+        name = f"tg_{x.n.spec.text}_{SHORT[a.buf.dtype]}"
         x.p.add(f"const int failed = {name}({x.address(0)}, {row}, {at}, {to}, &wrong);")
         x.p.add(f"if (failed == 2) {x.bad_index('wrong', x.size('n'))}", f"if (failed) {x.no_memory()}")
 
@@ -456,7 +457,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "argsort": _sort,
     "argtopk": _argtopk,
     "searchsorted": _searchsorted,
-    "order_statistics": _order_statistics,
+    **dict.fromkeys(("order_statistics", "partition", "argpartition"), _at_places),
     "isin": _isin,
     "running": _running,
     "places": counted.places,

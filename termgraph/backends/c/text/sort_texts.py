@@ -6,7 +6,7 @@ $N is its bits. `native` and `sorter` are functions of NumPy's that sort a row. 
 from __future__ import annotations
 
 from termgraph.backends.c.apart import section
-from termgraph.backends.c.text import order_statistics, selection, sorting_networks
+from termgraph.backends.c.text import order_statistics, partition, selection, sorting_networks
 from termgraph.backends.c.text.prelude import PAIR
 from termgraph.backends.c.text.vector_sort import HEAD
 
@@ -225,12 +225,14 @@ TG_APART int tg_sort_network_$N(const $T *x, $T *out, int64_t count, int64_t n, 
 USERS: dict[str, tuple[str, ...]] = {
     "tg_argsort": ("tg_argtopk",),
     "tg_argsort_stable": ("tg_argsort", "tg_argtopk"),
-    "tg_sort_network": ("tg_order_statistics",),
+    "tg_sort_network": ("tg_order_statistics", "tg_partition", "tg_argpartition"),
 }
 TEXTS = {
     "tg_sort": section(HEAD + PAIR, MEMORY + _LINES),
     "tg_sort_network": section("", sorting_networks.TEXT),
     "tg_order_statistics": section("", MEMORY + _NETWORK + order_statistics.TEXT),
+    "tg_partition": section("", MEMORY + _NETWORK + partition.VALUES),
+    "tg_argpartition": section("", MEMORY + _NETWORK + partition.PLACES),
     "tg_argsort_stable": section(PAIR, MEMORY + _STABLE),
     "tg_argsort": section(HEAD, MEMORY + _KEY + _PLACES),
     "tg_argtopk": section(HEAD, MEMORY + _KEY + _BY_WORDS + selection.TEXT),

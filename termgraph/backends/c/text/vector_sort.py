@@ -119,24 +119,40 @@ def _long(bits: int) -> dict[str, str]:
     }
 
 
+def packing(bits: int, name: str) -> tuple[str, str]:
+    """A table of orders of a vector's elements: those whose bit is set in `@` first. And the order of one, in halves."""
+    lanes = 256 // bits
+    orders = [sorted(range(lanes), key=lambda u: not mask >> u & 1) for mask in range(1 << lanes)]
+    if bits == 64:
+        rows = ", ".join("{" + ", ".join(f"{2 * u}, {2 * u + 1}" for u in order) + "}" for order in orders)
+        return f"{_HALVES}static const int {name}[16][8] = {{{rows}}};", f"*(const tg_halves *){name}[@]"
+    words = ", ".join(f"0x{sum(u << 8 * k for k, u in enumerate(order)):x}" for order in orders)
+    table = f"{_HALVES}static const uint64_t {name}[256] = {{{words}}};"
+    return table, f"(tg_halves)__builtin_ia32_pmovzxbd256((tg_bytes)(tg_pair){{(long long){name}[@]}})"
+
+
+_HALVES = """#ifndef TG_HALVES
+#define TG_HALVES
+typedef int tg_halves __attribute__((vector_size(32), aligned(4), may_alias));
+typedef long long tg_pair __attribute__((vector_size(16)));
+typedef char tg_bytes __attribute__((vector_size(16)));
+#endif
+"""
+
+
 def _short(bits: int) -> dict[str, str]:
     """What AVX2 has: 64 bits are compared with signs, and a table says how a vector is packed: what is below first, the
     others last, which are written from the end of their room.
     """
     lanes = 256 // bits
-    orders = [sorted(range(lanes), key=lambda u: not mask >> u & 1) for mask in range(1 << lanes)]
+    table, turned = packing(bits, "tg_packed_$N")
+    turned = turned.replace("@", "below")
     if bits == 64:  # moved as halves
-        table = ", ".join("{" + ", ".join(f"{2 * u}, {2 * u + 1}" for u in order) + "}" for order in orders)
-        packed = f"static const int tg_packed_$N[16][8] = {{{table}}};"
-        turned = "*(const tg_halves_$N *)tg_packed_$N[below]"
         larger = "(tg_signed_$N)(a) > (tg_signed_$N)(b)"
         least, most = (f"(tg_keys_$N)TG_PICKED_$N({x}, {y}, {larger})" for x, y in ("ab", "ba"))
         below = "(equal ? ~(v > middle) : middle > v)"
         mask = f"(uint32_t)__builtin_ia32_movmskpd256((tg_floats_$N){below})"
     else:
-        table = ", ".join(f"0x{sum(u << 8 * k for k, u in enumerate(order)):x}" for order in orders)
-        packed = f"static const uint64_t tg_packed_$N[256] = {{{table}}};"
-        turned = "__builtin_ia32_pmovzxbd256((tg_bytes_$N)(tg_pair_$N){(long long)tg_packed_$N[below]})"
         both = "((tg_signed_$N)(a), (tg_signed_$N)(b))"
         least, most = (f"(tg_keys_$N)__builtin_ia32_p{f}ud256{both}" for f in ("min", "max"))
         larger = "(tg_signed_$N)TG_MOST(v, middle)"
@@ -146,11 +162,8 @@ def _short(bits: int) -> dict[str, str]:
         "$SIGNED": "long long" if bits == 64 else "int",
         "$LAST": "((tg_signed_$N){0} + INT64_MAX)" if bits == 64 else "((tg_signed_$N){0} - 1)",
         "$FLIP": "(uint64_t)1 << 63" if bits == 64 else "0",
-        "$HELPERS": f"""typedef int tg_halves_$N __attribute__((vector_size(32), aligned(4), may_alias));
-typedef {"double" if bits == 64 else "float"} tg_floats_$N __attribute__((vector_size(32)));
-typedef long long tg_pair_$N __attribute__((vector_size(16)));
-typedef char tg_bytes_$N __attribute__((vector_size(16)));
-{packed}
+        "$HELPERS": f"""typedef {"double" if bits == 64 else "float"} tg_floats_$N __attribute__((vector_size(32)));
+{table}
 #define TG_PICKED_$N(a, b, m) __builtin_ia32_blendvpd256((tg_floats_$N)(a), (tg_floats_$N)(b), (tg_floats_$N)(m))
 #define TG_LEAST(a, b) {least}
 #define TG_MOST(a, b) {most}
@@ -160,7 +173,7 @@ typedef char tg_bytes_$N __attribute__((vector_size(16)));
         "$PARTS": f"""        const tg_signed_$N v = (tg_signed_$N)*(const tg_keys_$N *)(a + i);
         const uint32_t below = {mask};
         const int count = __builtin_popcount(below);
-        const tg_halves_$N packed = __builtin_ia32_permvarsi256((tg_halves_$N)v, {turned});
+        const tg_halves packed = __builtin_ia32_permvarsi256((tg_halves)v, {turned});
         *(tg_keys_$N *)(a + low) = (tg_keys_$N)packed;
         *(tg_keys_$N *)(other + n - high) = (tg_keys_$N)packed;""",
         "$OTHERS": "other + n + TG_KEYS_$N - high",
