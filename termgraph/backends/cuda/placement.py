@@ -9,8 +9,8 @@ from termgraph.backends.cuda.text.user_kernels import brings_a_kernel, why_not_h
 from termgraph.backends.has_text import elementwise_text
 from termgraph.lower import lowering  # noqa: F401  its rooms declare what they can do
 from termgraph.lower.loops.lazy import is_lazy
-from termgraph.lower.push.driver import AT
 from termgraph.lower.push.by_sorting import BY_KERNELS
+from termgraph.lower.push.driver import AT
 from termgraph.lower.push.expand import EXPANSIONS
 from termgraph.lower.push.user_elements import element_op
 from termgraph.lower.storage.policy import CUTS
@@ -49,7 +49,7 @@ def why_not(t: AnyTerm) -> str | None:
     if odd is not None:
         return f"{odd} is no array"
     name = t.op.family.name
-    if name in ORDERED and any([x.kind == "c" for x in types]):
+    if name in ORDERED and any(x.kind == "c" for x in types):
         return "complex numbers have no order in kernels"
     op = element_op(t) or t.op
     if op.kind == "elementwise":

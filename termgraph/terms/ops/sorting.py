@@ -118,7 +118,8 @@ def _order_statistics(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     ordered = in_order(x, -1)
     if places.ndim == 1:
         return np.ascontiguousarray(ordered[..., places])
-    return np.take_along_axis(*_batches(ordered, places), axis=-1)
+    rows, at = _batches(ordered, places)
+    return np.take_along_axis(rows, at, axis=-1)
 
 
 def _length_of_order_statistics(t: Any, axis: int) -> Source:

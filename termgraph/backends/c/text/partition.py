@@ -173,7 +173,7 @@ TG_APART int tg_$M_$N(void *native, const $T *x, int64_t rows, int64_t n, int64_
             if ((uint64_t)(*wrong = places[b * places_apart + j * place_step]) >= (uint64_t)n) return 2;
     if (rows < 1 || n < 1) return 0;
     $T *const room = malloc((n <= SHORT ? SHORT + 5 : 5) * n * sizeof *room), *const row = room + 2 * n;
-    $T *const values = row + n, *const sorted = n <= SHORT ? values + n : NULL; /* short rows are sorted, many at once */
+    $T *const values = row + n, *const sorted = n <= SHORT ? values + n : NULL; /* short rows are sorted */
     $S *const given = malloc(3 * n * sizeof *given + 128), *const line = given + n;
     int64_t *const at = malloc((k + 1) * sizeof *at), count = 0;
     uint8_t *const marked = calloc(n, 1);
@@ -219,7 +219,8 @@ VALUES = _of(
     "$T",
     "partition",
     "const $T *const keys = given;\n        (void)row, (void)moved, (void)room;",
-    "if (count > 1) __builtin_memcpy(given, from, n * sizeof *given);\n        else moved = ($T *)from; /* only read */",
+    "if (count > 1) __builtin_memcpy(given, from, n * sizeof *given);\n"
+    "        else moved = ($T *)from; /* only read */",
 )
 PLACES = _of(
     "int64_t",

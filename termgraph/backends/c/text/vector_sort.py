@@ -120,7 +120,7 @@ def _long(bits: int) -> dict[str, str]:
 
 
 def packing(bits: int, name: str) -> tuple[str, str]:
-    """A table of orders of a vector's elements: those whose bit is set in `@` first. And the order of one, in halves."""
+    """A table of orders of a vector's elements: those whose bit is set in `@` first. And one of them, in halves."""
     lanes = 256 // bits
     orders = [sorted(range(lanes), key=lambda u: not mask >> u & 1) for mask in range(1 << lanes)]
     if bits == 64:
