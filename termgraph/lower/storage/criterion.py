@@ -79,8 +79,18 @@ def is_joined_for_many(shape: Sequence[Poly], wanted: Any, index: Sequence[Poly]
 
 
 def is_work(s: Scalars, t: AnyTerm) -> bool:
-    """Whether a scalar is worth keeping: a fold, or a function that takes long."""
-    return t.op.family is FOLD or own_cost(t) >= HEAVY or t in s.costly
+    """Whether a scalar is worth keeping: a fold, a function that takes long, or an element of arrays woven into one."""
+    return t.op.family is FOLD or own_cost(t) >= HEAVY or t in s.costly or _is_woven(s, t)
+
+
+def _is_woven(s: Scalars, t: AnyTerm) -> bool:
+    """Whether each step of the innermost loop chooses by what its index leaves when divided: that is no vector loop.
+
+    Where each of the arrays that are chosen between is stored by a loop of its own, nothing is chosen.
+    """
+    if t.op.family is not PICK or t.args[0] not in s.divides or not any(a.args or s.free(a) for a in t.args[1:]):
+        return False
+    return max(s.free(t), key=lambda v: v.level, default=None) in s.free(t.args[0])
 
 
 def holes(free: frozenset[Var]) -> tuple[int, ...]:
