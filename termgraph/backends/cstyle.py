@@ -330,13 +330,19 @@ class Printer:
 
     def in_blocks(self, n: Reduce, begin: str, end: str, between: str, last: str = "", size: int = BLOCK) -> None:
         """The steps of a fold in blocks: what stands between them keeps no block from being a vector loop."""
+        with self.block_of_steps(begin, end, between, size) as (base, stop):
+            with self.block(self.for_head(n.var, base, stop)):
+                self.body(n.body)
+            self.add(*[last] if last else [])
+
+    @contextmanager
+    def block_of_steps(self, begin: str, end: str, between: str, size: int) -> Iterator[tuple[str, str]]:
+        """A loop over blocks of steps, each of which begins with a line: where a block begins and ends."""
         base, stop = self.names.new("b"), self.names.new("e")
         with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {base} += {size})"):
             self.add(*[between] if between else [])
             self.add(f"const int64_t {stop} = {base} + {size} < {end} ? {base} + {size} : {end};")
-            with self.block(self.for_head(n.var, base, stop)):
-                self.body(n.body)
-            self.add(*[last] if last else [])
+            yield base, stop
 
     def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results."""

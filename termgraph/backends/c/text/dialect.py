@@ -350,10 +350,13 @@ class CDialect:
         return f"{buf.name}[{offset}] {'+' if mode == 'add' else ''}= {value};"
 
     def store_if(self, buf: Buf, offset: str, value: str, sign: str) -> str:
-        """Write what is beyond an element, or NaN."""
-        also = " || v != v" if kind_of(buf.dtype) == "f" else ""
+        """Write what is beyond an element, or the first NaN: of numbers that are neither, one comparison says so."""
+        there = self.load(buf, offset)
+        beyond = f"v {sign} {there}"
+        if kind_of(buf.dtype) == "f":
+            beyond = f"__builtin_expect(!(v {'<=' if sign == '>' else '>='} {there}), 0) && {there} == {there}"
         stored = self.store(buf, offset, "v", "set")
-        return f"{{ const {self.ctype(buf.dtype)} v = {value}; if (v {sign} {self.load(buf, offset)}{also}) {stored} }}"
+        return f"{{ const {self.ctype(buf.dtype)} v = {value}; if ({beyond}) {stored} }}"
 
     def joined(self, op: Op, dtype: str, there: str, value: str) -> str:
         """What is there joined with a value by an op of two operands."""

@@ -16,6 +16,7 @@ from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
 from termgraph.backends.c.text.ranges import (
     PARTS,
+    UNASKED,
     columns_together,
     dealt_out,
     gains_by_vectors,
@@ -361,7 +362,12 @@ class KernelWriter:
             self.function(name, p, "int64_t begin, int64_t end", mark="TG_WHOLE_VECTORS " if together > 1 else "")
             return
         else:
-            getattr(p, "on_" + type(loop).__name__.lower())(loop, "begin", "end", **polling(loop, n.final))
+            write, polls = getattr(p, "on_" + type(loop).__name__.lower()), polling(loop, n.final)
+            if "between" in polls:
+                with p.block_of_steps("begin", "end", polls["between"], UNASKED) as bounds:
+                    write(loop, *bounds)
+            else:
+                write(loop, "begin", "end", **polls)
         self.function(name, p, "int64_t begin, int64_t end")
 
     def partial_folds(self, loop: Reduce, p: Printer, parts: int | None) -> None:

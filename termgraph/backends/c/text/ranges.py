@@ -18,6 +18,7 @@ PARTS = 64  # a large reduction has at most that many partial results, whatever 
 GRAIN = 150000  # the work that is worth a thread, in thirds of a nanosecond
 TOGETHER = 16  # columns that are dealt out to threads together: whole vectors, of float32 on any processor
 FEW_UNITS = 300  # of cost, each a third of a nanosecond: a thousand such iterations last a tenth of a millisecond
+UNASKED = 1024  # light steps after which it may be asked to stop
 MANY_SHARES = 16  # of columns: fewer are dealt out one by one
 
 
@@ -90,8 +91,9 @@ def polling(loop: Node, final: bool = False) -> dict[str, str]:
         return {"first": "if (TG_STOP(c->st)) break;"}
     cost = per_iteration(loop).const
     long = any(isinstance(n, (Loop, Reduce, Columns)) for n in inside) and (cost is None or cost > FEW_UNITS)
-    between = 15 if long else 1023
-    return {"first": f"if (!(i{loop.var.level} & {between}) && TG_STOP(c->st)) break;"}
+    if not long and not isinstance(loop, Reduce):
+        return {"between": "if (TG_STOP(c->st)) break;"}
+    return {"first": f"if (!(i{loop.var.level} & {15 if long else 1023}) && TG_STOP(c->st)) break;"}
 
 
 # Calls with a vector version, those in helpers of the prelude included.
