@@ -4,7 +4,8 @@ A polynomial that is not what `erfinv.py` has is marked. `scripts/ulps.py --only
 """
 
 import mpmath
-from fit_bessel import chebyshev
+import numpy as np
+from fit_bessel import chebyshev, moved
 
 from termgraph.backends.c.text import erfinv
 
@@ -73,6 +74,26 @@ def main() -> None:
             print(f"{name.upper()}_LOW = {float(found[0] - numbers[0])!r}")
         told = "" if numbers == erfinv.COEFFICIENTS.get(name) else "    # not what erfinv.py has"
         print(f'    "{name}": {numbers},{told}    # error {mp.nstr(worst, 2)}', flush=True)
+    near = [c / mp.mpf(3.125) ** k for k, c in enumerate(chebyshev(lambda t: over_x(mp.mpf(3.125) * (1 + t)), 12))]
+    print_floats("NEAR_FLOAT", near)
+    print_floats("NEAR_FLOAT_LOW", [c - single(c) for c in near[:2]])
+    low, high = mp.sqrt(mp.mpf(0.5)) - 1, mp.sqrt(mp.mpf(2)) - 1
+    middle, half = (low + high) / 2, (high - low) / 2
+    print_floats("LOG_FLOAT", moved(chebyshev(lambda t: log_rest(middle + half * t), 7), middle, half))
+
+
+def log_rest(f):
+    """What is left of log(1 + f) beside f - f^2 / 2, over f^3."""
+    return (mp.log1p(f) - f + f * f / 2) / f**3 if abs(f) > mp.mpf(2) ** -60 else mp.mpf(1) / 3
+
+
+def single(c):
+    return float(np.float32(float(c)))
+
+
+def print_floats(name, coefficients):
+    numbers = tuple([single(c) for c in coefficients])
+    print(f"{name} = {numbers}{'' if numbers == getattr(erfinv, name) else '    # not what erfinv.py has'}")
 
 
 if __name__ == "__main__":

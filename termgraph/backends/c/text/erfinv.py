@@ -6,7 +6,10 @@ they are polynomials: all are computed, one is chosen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from termgraph.backends.c.text.bessel import horner
+from termgraph.backends.c.text.float32 import HIGH, LOW
 from termgraph.backends.c.text.gammas import SPLIT
 
 # What each polynomial is of, from where to where, and its degree; all of t, -1 <= t <= 1. With w = -log(1 - x^2):
@@ -200,7 +203,18 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
     ),
 }
 
-
+# The same in float32, of numbers that are sums of two: near of w - 3.125 with what its first two coefficients lack, and
+# (log(1 + f) - f + f^2 / 2) / f^3.
+NEAR_FLOAT = (
+    1.6536545753479004, 0.24015818536281586, -0.006033671088516712, -0.0007406910299323499, 0.00018673465820029378,
+    -1.3892141396354418e-05, -1.3658217312695342e-06, 4.269851388016832e-07, -2.8958959674696416e-08,
+    -4.752745752512055e-09, 1.0363881974839728e-09, 5.688216390964396e-12, -1.2570814181267487e-11,
+)  # fmt: skip
+NEAR_FLOAT_LOW = (-1.2664798099137897e-08, -6.915464201284749e-09)
+LOG_FLOAT = (
+    0.3333333134651184, -0.25000306963920593, 0.20001044869422913, -0.166412815451622, 0.14214496314525604,
+    -0.12998183071613312, 0.12622319161891937, -0.0790274366736412,
+)  # fmt: skip
 SCALED_LOW = 1.0546160249725448e-16
 NEAR_LOW = -2.3602490514133155e-17  # what their first coefficients lack
 
@@ -237,7 +251,7 @@ $INLINE double tg_erfinv_f64_more(double x, double w)
     const double y = s < {PIECES["tail"][1]!r} ? tail : far;
     return copysign(fabs(x) == 1 ? __builtin_inf() : y, x);
 }}
-tg_whole(double, tg_erfinv_f64)"""
+tg_whole(double, double, tg_erfinv_f64)"""
 _ERFCINV_MORE = f"""double tg_erfcinv_f64_more(double q, double w)
 {{
     const double small = q < 1 ? q : 2 - q, s = sqrt(w);
@@ -257,7 +271,7 @@ _ERFCINV = f"""$INLINE double tg_erfcinv_f64_first(double q, double *more)
     *more = w < {PIECES["near"][1]!r} ? whether : w;
     return x == 0 ? -0.0 : copysign(y, x); /* -0 as SciPy */
 }}
-tg_whole(double, tg_erfcinv_f64) /* and tg_erfcinv_f64_more */"""
+tg_whole(double, double, tg_erfcinv_f64) /* and tg_erfcinv_f64_more */"""
 # In double, to 0.51 units of float32, of which the last below 1 has s < 4.
 _LOG_SINGLE = f"""double tg_erfinv_log_f64(double x) /* to 33 bits beside 1; x > 0 is normal */
 {{
@@ -265,21 +279,55 @@ _LOG_SINGLE = f"""double tg_erfinv_log_f64(double x) /* to 33 bits beside 1; x >
     {_of("log_single", "m")}
     return tg_own_fma_f64(k - (0x1p52 + 1023), 0.6931471805599453, log_single);
 }}"""
-_ERFINV_SINGLE = f"""$INLINE float tg_erfinv_f32_first(float x, double *more)
+
+
+def _by_powers(coefficients: Sequence[float], at: str) -> str:
+    """The text of a polynomial in float32 of `at`, whose powers 2, 4 ... have names: pairs, and pairs of these."""
+    if len(coefficients) == 1:
+        return f"{coefficients[0]!r}f"
+    half = 1 << ((len(coefficients) - 1).bit_length() - 1)
+    low, high = (_by_powers(part, at) for part in (coefficients[:half], coefficients[half:]))
+    return f"tg_own_fma({high}, {at}{half if half > 1 else ''}, {low})"
+
+
+# With fused multiply-adds in float32, to 0.60 units: 1 - x^2 is h + low, u + rest is 3.125 - w, near is the sum of two.
+# Where |x| is not below 1 the bits of h say so, read with their sign: u is far below -3.125.
+_NEAR_FLOAT = f"""float tg_erfinv_near_f32(float x, float *few)
 {{
-    const double a = fabs((double)x), p = (1 - a) * (1 + a), w = -tg_erfinv_log_f64(p), whether = p > 0 ? -1 : 1;
+    const float square = x * x, h = 1 - square, low = (1 - h) - square - tg_own_fma(x, x, -square);
+    const uint32_t half = 0x3f3504f3u, bits = tg_own_bits(h) + (0x3f800000u - half); /* sqrt(1/2) */
+    const float k = (float)((int32_t)bits >> 23), f = tg_own_of_bits((bits & 0x7fffffu) + half) - 1, g = -0.5f * f;
+    const float first = tg_own_fma(k, {HIGH}, {3.125 - 127 * float(HIGH[:-1])!r}f), second = first + f;
+    const float third = tg_own_fma(g, f, second), lost = (first - second + f) + tg_own_fma(g, f, second - third);
+    const float less = tg_own_fma(k, {LOW}, low / h - 127 * {LOW}), f2 = f * f, f4 = f2 * f2;
+    const float left = tg_own_fma(f * f2, {_by_powers(LOG_FLOAT, "f")}, lost + less);
+    const float u = third + left, rest = third - u + left, u2 = u * u, u4 = u2 * u2, u8 = u4 * u4;
+    const float end = {_by_powers([c * (-1) ** k for k, c in enumerate(NEAR_FLOAT[2:])], "u")};
+    const float c0 = {NEAR_FLOAT[0]!r}f, c1 = {-NEAR_FLOAT[1]!r}f, slope = tg_own_fma(u, end, c1);
+    const float slope_low = tg_own_fma(u, end, c1 - slope) + {-NEAR_FLOAT_LOW[1]!r}f, y = tg_own_fma(u, slope, c0);
+    const float y_low = tg_own_fma(u, slope_low, tg_own_fma(rest, slope, {NEAR_FLOAT_LOW[0]!r}f));
+    *few = u > {(PIECES["near_single"][0] - PIECES["near_single"][1]) / 2!r}f ? -1 : 1;
+    return tg_own_fma(x, y, x * (tg_own_fma(u, slope, c0 - y) + y_low));
+}}"""
+_ERFINV_SINGLE = f"""$INLINE float tg_erfinv_f32_first(float x, float *more)
+{{
+#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__ARM_FEATURE_FMA)
+    return tg_erfinv_near_f32(x, more) + 0.0f; /* as SciPy, which has no -0 here */
+#else
+    const double d = x, p = (1 - d) * (1 + d), w = -tg_erfinv_log_f64(p), whether = p > 0 ? -1 : 1;
     {_of("near_single", "w")}
-    *more = w < {PIECES["near_single"][1]!r} ? whether : w;
-    return x == 0 ? 0.0f : copysignf((float)(a * near_single), x); /* as SciPy, which has no -0 here */
+    *more = w < {PIECES["near_single"][1]!r} ? whether : 1;
+    return (float)(d * near_single) + 0.0f;
+#endif
 }}
-$INLINE float tg_erfinv_f32_more(float x, double w)
+$INLINE float tg_erfinv_f32_more(float x, float more)
 {{
-    const double s = sqrt(w);
+    const double d = fabs((double)x), s = sqrt(-tg_erfinv_log_f64((1 - d) * (1 + d)));
     {_of("tail_single", "s")}
     const float a = fabsf(x), beyond = a == 1 ? __builtin_inff() : __builtin_nanf("");
     return copysignf(a < 1 ? (float)tail_single : beyond, x);
 }}
-tg_whole(float, tg_erfinv_f32)"""
+tg_whole(float, float, tg_erfinv_f32)"""
 _ERFCINV_SINGLE = f"""$INLINE float tg_erfcinv_f32_first(float q, double *more)
 {{
     const double x = 1 - (double)q, p = q * (2 - (double)q), w = -tg_erfinv_log_f64(p), whether = p > 0 ? -1 : 1;
@@ -291,7 +339,7 @@ $INLINE float tg_erfcinv_f32_more(float q, double w)
 {{
     return (float)tg_erfcinv_f64_more(q, w);
 }}
-tg_whole(float, tg_erfcinv_f32)"""
+tg_whole(float, double, tg_erfcinv_f32)"""
 
 
 # The quotient is corrected by what it and its parts lack. Below 0 it is 2 exp(x^2) - erfcx(-x), x^2 being a sum of two.
@@ -327,7 +375,7 @@ $INLINE float tg_erfcx_f32_more(float x, double right)
 {
     return x < -9.5f ? __builtin_inff() : (float)(2 * exp((double)x * x) - right);
 }
-tg_whole(float, tg_erfcx_f32)"""
+tg_whole(float, double, tg_erfcx_f32)"""
 
 
 def functions(inline: str) -> dict[str, str]:
@@ -342,6 +390,7 @@ def functions(inline: str) -> dict[str, str]:
     parts = {
         "erfinv_near_f64": _NEAR,
         "erfinv_log_f64": _LOG_SINGLE,
+        "erfinv_near_f32": _NEAR_FLOAT,
         "erfcinv_f64_more": _ERFCINV_MORE,
         "erfcx_f64": _ERFCX,
         "erfcx_right_f64": _ERFCX_RIGHT,
