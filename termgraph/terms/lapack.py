@@ -13,6 +13,7 @@ import numpy as np
 
 from termgraph._records import NamedTuple
 from termgraph.terms.brought_libraries import numpys_path
+from termgraph.terms.ops.precision import LETTERS, UNITARY
 
 
 class Library(NamedTuple):
@@ -76,9 +77,49 @@ def solve_by(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, trans: str)
     return right[:1].T if twice else right.T
 
 
+def qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    """Q and R of matrices, as `np.linalg.qr` finds them, in their own precision."""
+    if numpys() is None:
+        return _scipys_qr(a, mode)
+    batch, (m, n) = a.shape[:-2], a.shape[-2:]
+    width = m if mode == "complete" else min(m, n)
+    q, r = np.zeros((*batch, m, width), a.dtype), np.zeros((*batch, width, n), a.dtype)
+    for at in np.ndindex(batch):
+        columns = np.zeros((max(n, width), m), a.dtype)
+        columns[:n] = a[at].T
+        tau = np.zeros(min(m, n), a.dtype)
+        if tau.size:
+            _in_room("geqrf", a.dtype, (m, n), columns, tau)
+        r[at] = np.triu(columns[:n].T[:width])
+        if q.size:
+            _in_room(UNITARY[a.dtype.kind], a.dtype, (m, width, len(tau)), columns, tau)
+        q[at] = columns[:width].T
+    return q, r
+
+
+def _scipys_qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.linalg import qr
+
+    batch, how = a.shape[:-2], "full" if mode == "complete" else "economic"
+    found = [qr(a[at], mode=how) for at in np.ndindex(batch)]
+    q, r = (np.array([f[k] for f in found]) for k in (0, 1))
+    return q.reshape(*batch, *q.shape[1:]), r.reshape(*batch, *r.shape[1:])
+
+
+def _in_room(name: str, dtype: np.dtype, sizes: tuple[int, ...], columns: np.ndarray, tau: np.ndarray) -> None:
+    """A function of LAPACK's that wants room to work in, and says how much."""
+    called = _function(name, dtype)
+    room, info = np.zeros(1, dtype), ctypes.byref(ctypes.c_int64())
+    given = [ctypes.byref(ctypes.c_int64(n)) for n in sizes]
+    given += [_at(columns), ctypes.byref(ctypes.c_int64(sizes[0])), _at(tau)]
+    called(*given, _at(room), ctypes.byref(ctypes.c_int64(-1)), info)
+    room = np.zeros(int(room[0].real), dtype)
+    called(*given, _at(room), ctypes.byref(ctypes.c_int64(len(room))), info)
+
+
 def _function(name: str, dtype: np.dtype) -> Any:
     library = numpys()
-    return library and library.function({"d": "d", "D": "z"}[dtype.char] + name)
+    return library and library.function(LETTERS[dtype.char] + name)
 
 
 def _scipys(name: str, a: np.ndarray) -> Any:

@@ -15,7 +15,7 @@ from termgraph._records import record
 from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote, working_name
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
-from termgraph.terms.ops.precision import DOUBLE, NO_EIGENVALUES, NO_SVD, NOT_FINITE_EIG, computed_in
+from termgraph.terms.ops.precision import DOUBLE, LETTERS, NO_EIGENVALUES, NO_SVD, NOT_FINITE_EIG, UNITARY, computed_in
 from termgraph.terms.ops.sorting import too_few
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TupleType
@@ -168,10 +168,10 @@ def _svd(t: AnyTerm) -> Spec:
 
 
 def _qr(t: AnyTerm) -> Spec:
-    x, complete = _read(t), t.op.params["mode"] == "complete"
-    names = [f"linalg__qr_{name}__{x}{x}_{x}" for name in ("complete", "reduced")]
+    x, complete = np.dtype(_read(t)), t.op.params["mode"] == "complete"
+    names = tuple([f"lapack__{LETTERS[x.char]}{name}__" for name in ("geqrf", UNITARY[x.kind])])
     outs = (_SQUARE, _MATRIX) if complete else (("m", "p"), ("p", "n"))
-    return Spec("qr", (f"linalg__qr_r_raw__{x}_{x}", *names), (_MATRIX,), outs)
+    return Spec("qr", names, (_MATRIX,), outs)
 
 
 def _solve_triangular(t: AnyTerm) -> Spec:
@@ -179,15 +179,14 @@ def _solve_triangular(t: AnyTerm) -> Spec:
 
 
 def _lu_columns(t: AnyTerm) -> Spec:
-    return Spec("lu_columns", (f"lapack__{_LAPACKS[_read(t)]}gesv__",), (_SQUARE,), (_SQUARE, ("m",)))
+    return Spec("lu_columns", (f"lapack__{LETTERS[_read(t)]}gesv__",), (_SQUARE,), (_SQUARE, ("m",)))
 
 
 def _lu_solve(t: AnyTerm) -> Spec:
-    name = f"lapack__{_LAPACKS[t.type.np_dtype.char]}getrs__"
+    name = f"lapack__{LETTERS[t.type.np_dtype.char]}getrs__"
     return Spec("lu_solve", (name,), (_SQUARE, ("m",), _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
 
 
-_LAPACKS = {"d": "d", "D": "z"}
 READS["lu_solve"] = lambda t: (t.type.dtype, "int64", t.type.dtype)
 SPECS.update(lu_columns=_lu_columns, lu_solve=_lu_solve)
 SPECS.update(lstsq=_lstsq, solve=_solve, svd=_svd, qr=_qr, solve_triangular=_solve_triangular)

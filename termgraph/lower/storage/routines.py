@@ -140,9 +140,6 @@ def call_routine(s: Storage, t: AnyTerm) -> None:
         reads.append(_place(buf, base, strides, a.type, core, spec, len(batch)))
     sizes = core_lengths(s.lengths, t, spec)
     bufs, rooms, results = _results(s, t, spec, _result_shapes(spec, sizes, batch), len(batch))
-    if spec.text == "qr":  # a copy of the matrix, and what goes with it
-        rooms += [_room(s, t, "a", bufs[0].dtype, (*batch, sizes["m"], sizes["n"]))]
-        rooms += [_room(s, t, "tau", bufs[0].dtype, (*batch, sizes["p"]))]
     sites = [s.lengths.site(t, text) if text else -1 for text in (spec.fails, spec.finite, spec.broken)]
     s.add(Routine(t, spec, batch, sizes, reads, results, tuple(bufs), sites, [[b] for b in rooms]))
 

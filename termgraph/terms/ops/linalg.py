@@ -23,7 +23,7 @@ from termgraph.terms.types import TensorType, TupleType, Type, shape_text
 if TYPE_CHECKING:
     from termgraph.terms.term import AnyTerm
 
-scipy_linalg = lazy("scipy.linalg")
+scipy_linalg, lapack = lazy("scipy.linalg"), lazy("termgraph.terms.lapack")
 
 
 class BatchedOp(Op):
@@ -373,6 +373,13 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
     return meaning
 
 
+def _qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    """NumPy's function, or what it calls, which computes in single precision where it does not."""
+    a = _as_lapack(a)
+    q, r = np.linalg.qr(a, mode) if a.dtype.char in "dD" else lapack.qr(a, mode)  # type: ignore[call-overload]
+    return q, r
+
+
 def _of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
     """`_plain` for functions that iterate over singular values: LAPACK may do so for ever if one is infinite."""
 
@@ -425,7 +432,7 @@ cholesky = _linalg(
     params={"lower": True, "on_error": "raise"},
     doc="The triangular L with L @ conj(L.T) = a (lower), or U with conj(U.T) @ U = a; reads that triangle of a.",
 )
-qr = _linalg("qr", _infer_qr, _plain(np.linalg.qr), nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")
+qr = _linalg("qr", _infer_qr, _qr, nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")
 svd = _linalg(
     "svd",
     _infer_svd,

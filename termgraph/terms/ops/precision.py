@@ -1,7 +1,7 @@
 """In which precision linear algebra is computed: in that of the matrix where the table says so, else in double.
 
 NumPy computes float32 in double and rounds; of most functions that takes no longer. Its library has loops in single
-precision too, which its functions do not call; SciPy, PyTorch and JAX call LAPACK so.
+precision too, which its functions do not call, and LAPACK's functions (`qr`); SciPy, PyTorch and JAX call these so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from termgraph._records import NamedTuple
 
 NO_EIGENVALUES, NO_SVD = "Eigenvalues did not converge", "SVD did not converge"  # what NumPy says
 NOT_FINITE_EIG = "Array must not contain infs or NaNs"
+LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}  # with which names of LAPACK's functions begin
+UNITARY = {"f": "orgqr", "c": "ungqr"}  # what makes Q of what geqrf leaves
 DOUBLE = {"float32": "float64", "complex64": "complex128"}
 
 
@@ -44,7 +46,8 @@ SINGLE = {
 def computed_in(name: str, dtype: str) -> str:
     """The dtype in which a function of linear algebra is computed for matrices of a dtype."""
     single = SINGLE.get(name)
-    return dtype if single and dtype in single.dtypes else DOUBLE.get(dtype, dtype)
+    own = name == "qr" or single and dtype in single.dtypes  # of `qr` NumPy has no such loop, LAPACK has
+    return dtype if own else DOUBLE.get(dtype, dtype)
 
 
 def in_single(name: str, a: np.ndarray, params: Mapping[str, Any]) -> tuple[np.ndarray, ...] | None:

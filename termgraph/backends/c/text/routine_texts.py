@@ -9,6 +9,7 @@ from termgraph.backends.c.text import (
     counted,
     line_texts,
     lu_calls,
+    qr_calls,
     sort_texts,
     sparse_sums,
     sparse_texts,
@@ -256,24 +257,7 @@ static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int6
 """,
     **lu_calls.TEXTS,
     **structured_calls.TEXTS,
-    "tg_qr": """
-/* Q and R of an m x n matrix. `a` and `tau` are room for a copy of it and for min(m, n) numbers. */
-static void tg_qr_$N(int raw, int complete, int reduced, const $T *x, int64_t row, int64_t column, int64_t m, int64_t n,
-                     $T *a, $T *tau, $T *q, int64_t width, $T *r, int64_t r_rows)
-{
-    const int64_t size = sizeof($T), least = m < n ? m : n;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) a[i * n + j] = x[i * row + j * column];
-    char *first[] = {(char *)a, (char *)tau}, *second[] = {(char *)a, (char *)tau, (char *)q};
-    const int64_t first_lengths[] = {1, m, n, least}, second_lengths[] = {1, m, n, least};
-    const int64_t first_steps[] = {0, 0, n * size, size, size};
-    const int64_t second_steps[] = {0, 0, 0, n * size, size, size, width * size, size};
-    tg_call_loop(raw, first, first_lengths, first_steps);
-    tg_call_loop(width > least ? complete : reduced, second, second_lengths, second_steps);
-    for (int64_t i = 0; i < r_rows; i++)
-        for (int64_t j = 0; j < n; j++) r[i * n + j] = i <= j ? a[i * n + j] : 0;
-}
-""",
+    **qr_calls.TEXTS,
     "tg_least_squares": LEAST_SQUARES,
     "tg_lstsq": """
 /* Least squares by NumPy's loop, which wants at least one right side. Returns 1 without a result, -1 without memory. */

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import counted, lu_calls, many_matrices, structured_calls, window_calls
+from termgraph.backends.c.text import counted, lu_calls, many_matrices, qr_calls, structured_calls, window_calls
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
@@ -433,23 +433,6 @@ def _trsm(x: _Text) -> None:
         x.p.add(f"if (at < 0) {x.no_memory()}")
 
 
-def _qr(x: _Text) -> None:
-    n, p = x.n, x.p
-    (a,), (q, r) = n.reads, n.results
-    copy, tau = (room[0] for room in n.rooms[-2:])
-    m, width, k = n.sizes["m"], n.sizes["n"], n.sizes["p"]
-    rooms = [Place(b, ZERO, _dense(n.batch, each), ()) for b, each in ((copy, m * width), (tau, k))]
-    given = [
-        *x.natives, x.pointer(a), *map(p.poly, a.core), p.poly(m), p.poly(width), *map(x.pointer, rooms),
-        x.pointer(q), p.poly(q.core[0]), x.pointer(r), p.poly(k) if n.spec.outs[0] == ("m", "p") else p.poly(m),
-    ]  # fmt: skip
-    p.add(f"tg_qr_{SHORT[a.buf.dtype]}({', '.join(given)});")
-
-
-def _dense(batch: tuple[Poly, ...], each: Poly) -> tuple[Poly, ...]:
-    return tuple([product(batch[d + 1 :]) * each for d in range(len(batch))])
-
-
 _WRITERS: dict[str, Callable[[_Text], None]] = {
     "loop": _loop,
     "fft": _fft,
@@ -477,7 +460,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "csm_dense": _all_elements,
     "csm_diagonal": _diagonal,
     "trsm": _trsm,
-    "qr": _qr,
+    "qr": qr_calls.factors,
     "lstsq": _lstsq,
     "lu_columns": lu_calls.columns,
     "lu_solve": lu_calls.solve,
