@@ -15,7 +15,7 @@ from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import ShapeLike, TensorLike
 from termgraph.tensor.medians import medfilt, medfilt2d
 from termgraph.tensor.protocols import refuse_in
-from termgraph.tensor.resampled import resample
+from termgraph.tensor.resampled import resample, resample_poly, upfirdn
 from termgraph.tensor.shaping import dimshuffle
 from termgraph.tensor.smoothing import savgol_coeffs, savgol_filter
 from termgraph.tensor.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
@@ -127,7 +127,8 @@ def _averaged(
 __all__ = [
     "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
     "hilbert", "istft", "lfilter", "medfilt", "medfilt2d", "oaconvolve", "periodogram", "pool_2d", "pool_3d",
-    "resample", "savgol_coeffs", "savgol_filter", "sosfilt", "sosfiltfilt", "spectrogram", "stft", "welch",
+    "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sosfilt", "sosfiltfilt", "spectrogram", "stft",
+    "upfirdn", "welch",
 ]  # fmt: skip
 
 

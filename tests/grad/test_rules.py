@@ -45,6 +45,7 @@ CASES = {
         + T.linalg.solveh_banded(x, y).sum()
         + structured.solve_banded(x, y, trans="T").sum()
         + T.linalg.solve_toeplitz(v, v).sum()
+        + T.signal.upfirdn(v, x, 3, 2).sum()
     ),
     "cholesky, eigh": lambda: T.linalg.cholesky(x).sum() + T.linalg.eigh(x)[0].sum() + la.eigvalsh(x).sum(),
     "eig": lambda: abs(T.linalg.eig(x)[0]).sum() + abs(T.linalg.eigvals(x)).sum(),

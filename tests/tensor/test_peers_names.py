@@ -54,8 +54,8 @@ MISSING = {
         "not yet": "chirp cspline1d cspline1d_eval cspline2d czt czt_points decimate deconvolve envelope freqs "
         "freqs_zpk "
         "freqz freqz_sos freqz_zpk gauss_spline gausspulse group_delay hilbert2 lombscargle  "
-        "order_filter qspline1d qspline1d_eval qspline2d resample_poly sawtooth "
-        "sepfir2d sosfreqz spline_filter sweep_poly symiirorder1 symiirorder2 unit_impulse upfirdn "
+        "order_filter qspline1d qspline1d_eval qspline2d sawtooth "
+        "sepfir2d sosfreqz spline_filter sweep_poly symiirorder1 symiirorder2 unit_impulse "
         "vectorstrength wiener zoom_fft",
     },
     "scipy.ndimage": {
@@ -113,8 +113,8 @@ HERE = {
     "zeta",
     "scipy.signal": "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt "
     "hilbert istft "
-    "lfilter medfilt medfilt2d oaconvolve periodogram resample savgol_coeffs savgol_filter sosfilt sosfiltfilt "
-    "spectrogram stft welch",
+    "lfilter medfilt medfilt2d oaconvolve periodogram resample resample_poly savgol_coeffs savgol_filter sosfilt "
+    "sosfiltfilt spectrogram stft upfirdn welch",
     "jax.scipy.fft": "dct dctn idct idctn",
     "scipy.fft": "dct dctn dst dstn idct idctn idst idstn",
     "jax.scipy.ndimage": "map_coordinates",

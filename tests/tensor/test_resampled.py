@@ -96,3 +96,94 @@ def test_a_singular_circulant_matrix_is_an_error_or_solved_by_least_squares():
     assert "the circulant matrix is singular" in str(told.value)
     found = tg.function([x], T.linalg.solve_circulant(x, [1.0, 2.0, 3.0], "lstsq"))([1.0, 1.0, 1.0])
     np.testing.assert_allclose(found, scipy.linalg.solve_circulant([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], "lstsq"))
+
+
+# ---------------------------------------------------------------------- filters between rates
+RATES = [(1, 1), (3, 2), (2, 3), (1, 4), (4, 1), (6, 4), (40, 1)]
+PADS = ["constant", "mean", "median", "minimum", "maximum", "wrap", "edge", "smooth", "symmetric", "reflect",
+        "antisymmetric", "antireflect", "line"]  # fmt: skip
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex64", "int64"])
+@pytest.mark.parametrize("rates", RATES, ids=str)
+def test_rates_are_changed_as_by_scipy(rates, dtype, linker, rng):
+    x, h = T.tensor("x", dtype=dtype, shape=(None, None)), T.dvector("h")
+    outputs = [T.signal.resample_poly(x, *rates), T.signal.resample_poly(x, *rates, axis=1, window=h)]
+    f = tg.function([x, h], outputs, mode=tg.Mode(linker=linker), on_unused_input="ignore")
+    near = 1e-3 if dtype in ("float32", "complex64") else 1e-11
+    for n in (0, 1, 2, 30, 300):
+        given = (rng.normal(size=(n, 2)) * (5 + 2j if dtype == "complex64" else 5)).real.astype(dtype)
+        taps = rng.normal(size=8)
+        for found, wanted in zip(
+            f(given, taps),
+            [scipy.signal.resample_poly(given, *rates),
+             scipy.signal.resample_poly(given, *rates, axis=1, window=taps)],
+        ):  # fmt: skip
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, atol=near)
+
+
+@pytest.mark.parametrize("padtype", PADS)
+def test_what_follows_beyond_the_ends(padtype, rng):
+    x = T.dmatrix("x")
+    f = tg.function([x], T.signal.resample_poly(x, 5, 3, axis=1, padtype=padtype))
+    for n in (2, 3, 40, 101):  # shorter than the filter and longer
+        given = rng.normal(size=(3, n))
+        np.testing.assert_allclose(
+            f(given), scipy.signal.resample_poly(given, 5, 3, axis=1, padtype=padtype), atol=1e-11
+        )
+    found = tg.function([x], T.signal.resample_poly(x, 5, 3, cval=2.5))(given)
+    np.testing.assert_allclose(found, scipy.signal.resample_poly(given, 5, 3, cval=2.5), atol=1e-12)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("rates", [*RATES, (160, 147)], ids=str)
+def test_upfirdn_is_scipys(rates, linker, rng):
+    x, h, z = T.dvector("x"), T.dvector("h"), T.zvector("z")
+    outputs = [T.signal.upfirdn(h, x, *rates), T.signal.upfirdn(z, T.complex(x, x[::-1]), *rates)]
+    f = tg.function([x, h, z], outputs, mode=tg.Mode(linker=linker))
+    for n in (1, 2, 70, 3000):
+        for k in (1, 3, 61):
+            given, taps = rng.normal(size=2 * n)[::-2], rng.normal(size=k)
+            twisted = taps + 1j * taps[::-1]
+            one, two = f(given, taps, twisted)
+            np.testing.assert_allclose(one, scipy.signal.upfirdn(taps, given, *rates), atol=1e-11)
+            wanted = scipy.signal.upfirdn(twisted, given + 1j * given[::-1], *rates)
+            np.testing.assert_allclose(two, wanted, atol=1e-11)
+
+
+@pytest.mark.parametrize("rates", [(1, 1), (3, 2), (2, 3), (1, 4), (5, 1)], ids=str)
+@pytest.mark.parametrize("k", [1, 4, 7])
+def test_gradients_between_rates(k, rates, rng):
+    tg.verify_grad(lambda x, h: T.signal.upfirdn(h, x, *rates), [rng.normal(size=(2, 5)), rng.normal(size=k)], rng=rng)
+    tg.verify_grad(lambda x: T.signal.resample_poly(x, *rates, padtype="line"), [rng.normal(size=(4, 2))], rng=rng)
+
+
+def test_vmap_and_empty_gradients_between_rates(rng):
+    x, h = T.dmatrix("x"), T.dmatrix("h")
+    f = tg.function([x, h], tg.vmap(lambda a, b: T.signal.upfirdn(b, a, 3, 2))(x, h))
+    given, taps = rng.normal(size=(4, 6)), rng.normal(size=(4, 5))
+    np.testing.assert_allclose(f(given, taps), [scipy.signal.upfirdn(b, a, 3, 2) for a, b in zip(given, taps)])
+    slope = tg.function([x], tg.grad(T.signal.resample_poly(x, 3, 2, axis=1).sum(), x))
+    assert slope(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_wrong_rates_and_filters_are_named():
+    x = T.dvector("x")
+    for name in ("up", "down"):
+        with pytest.raises(ValueError, match=f"{name} must be a positive whole number, got 0"):
+            T.signal.resample_poly(x, **{"up": 1, "down": 1, name: 0})
+    with pytest.raises(ValueError, match="padtype must be one of mean, .* got 'zeros'"):
+        T.signal.resample_poly(x, 3, 2, padtype="zeros")
+    with pytest.raises(ValueError, match="cval is for padtype='constant', got padtype='mean'"):
+        T.signal.resample_poly(x, 3, 2, padtype="mean", cval=1)
+    with pytest.raises(ValueError, match="upfirdn: h must be a vector with elements"):
+        T.signal.upfirdn(np.zeros(0), x)
+    with pytest.raises(ValueError, match="upfirdn: mode must be one of constant, .* got 'full'"):
+        T.signal.upfirdn([1.0], x, mode="full")
+    with pytest.raises(ValueError, match="a filter must be a vector"):
+        T.signal.resample_poly(x, 3, 2, window=T.dmatrix("w"))
+    h = T.dvector("h")
+    with pytest.raises(ValueError, match=r"upfirdn: the filter has no elements"):
+        tg.function([x, h], T.signal.upfirdn(h, x, 2))([1.0], [])

@@ -1,11 +1,12 @@
-"""Which routines solve systems whose matrix has a structure, and the lengths that they work on."""
+"""Which routines solve systems whose matrix has a structure and filter between rates, and their lengths."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, Poly, poly
-from termgraph.lower.storage.routine_table import SINGULAR, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, maximum, poly
+from termgraph.lower.storage.routine_table import READS, SINGULAR, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.terms.ops.resampling import NO_FILTER
 from termgraph.terms.ops.structured import BANDS, NO_BANDS, NOT_POSITIVE, ROWS, SINGULAR_MINOR, UNLIKE
 from termgraph.terms.term import AnyTerm
 
@@ -38,6 +39,19 @@ def _at_least_one(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     s.require(t, "ge", sizes["bands"], ONE, NO_BANDS)
 
 
+def _upfirdn(t: AnyTerm) -> Spec:
+    return Spec("upfirdn", (), (("n",), ("k",)), (("places",),))
+
+
+def _places(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
+    s.require(t, "ge", sizes["k"], ONE, NO_FILTER)
+    up, down = t.op.params["up"], t.op.params["down"]
+    sizes["places"] = divide(maximum(sizes["n"] * up + sizes["k"] + (down - up - 1), ZERO), down)[0]
+
+
+SPECS["upfirdn"] = _upfirdn
+SIZES["upfirdn"] = _places
+READS["upfirdn"] = lambda t: (t.type.dtype,) * 2
 SPECS.update(solve_banded=_banded, solveh_banded=_hermitian, solve_toeplitz=_toeplitz)
 SIZES.update(solve_banded=_bands, solveh_banded=_at_least_one)
 UNEQUAL.update(side=ROWS, line=UNLIKE)

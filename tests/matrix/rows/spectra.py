@@ -135,6 +135,16 @@ row("signal.resample", lambda x, axis: T.signal.resample(x, 6, axis=axis), lambd
     ranks=(1, 2, 3), **FLOATS | HALF)  # fmt: skip
 
 
+def _rates(c):
+    return {**_along(1)(c), "up": c.pick(1, 3, 2), "down": c.pick(1, 2, 4)}
+
+
+row("signal.resample_poly", lambda x, axis, up, down: T.signal.resample_poly(x, up, down, axis),
+    lambda x, axis, up, down: ss.resample_poly(x, up, down, axis), _rates, ranks=(1, 2, 3), **FLOATS | HALF)  # fmt: skip
+row("signal.upfirdn", lambda x, axis, up, down: T.signal.upfirdn([1.0, 2.0, -1.0, 0.5], x, up, down, axis),
+    lambda x, axis, up, down: ss.upfirdn([1.0, 2.0, -1.0, 0.5], x, up, down, axis), _rates, ranks=(1, 2, 3), **FLOATS)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- medians
 def _windows(c):
     c.x(special=False)

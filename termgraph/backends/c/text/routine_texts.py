@@ -10,6 +10,7 @@ from termgraph.backends.c.text import (
     line_texts,
     lu_calls,
     qr_calls,
+    resampling_calls,
     sort_texts,
     sparse_sums,
     sparse_texts,
@@ -92,11 +93,12 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 USERS: dict[str, tuple[str, ...]] = dict(sort_texts.USERS)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_csm_rises"] = ("tg_csm_joined",)
-USERS["tg_convolve"] = ("tg_correlate",)
+USERS["tg_convolve"] = ("tg_correlate", "tg_upfirdn")
 TEXTS = {
     **sparse_texts.TEXTS,
     **sparse_sums.TEXTS,
     **line_texts.LINES,
+    **resampling_calls.TEXTS,
     **counted.TEXTS,
     **sort_texts.TEXTS,
     "tg_call_loop": """

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from termgraph.backends.c.text import counted, lu_calls, many_matrices, qr_calls, structured_calls, window_calls
+from termgraph.backends.c.text import (
+    counted,
+    lu_calls,
+    many_matrices,
+    qr_calls,
+    resampling_calls,
+    structured_calls,
+    window_calls,
+)
 from termgraph.backends.c.text.checks import BAD_INDEX, FAILED
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.cstyle import Printer
@@ -462,6 +470,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "trsm": _trsm,
     "qr": qr_calls.factors,
     "lstsq": _lstsq,
+    "upfirdn": resampling_calls.upfirdn,
     "lu_columns": lu_calls.columns,
     "lu_solve": lu_calls.solve,
     "solve_banded": structured_calls.banded,
