@@ -44,7 +44,7 @@ signal("hilbert", "y:f[n]", "NAME(y)", **V | {"grad": False})
 signal("resample", "y:f[n]", "NAME(y, 50_000)", **V | {"sizes": ("middle", "large")})
 signal("resample_poly", "y:f[n]", "NAME(y, 3, 2)", **V)
 op("signal.resample_poly (half)", "y:f[n]", "T.signal.resample_poly(y, 1, 2)",
-   numpy="scipy.signal.resample_poly(y, 1, 2)", jax=None, torch=None, **V)  # fmt: skip
+   numpy="scipy.signal.resample_poly(y, 1, 2)", jax=None, **V)  # fmt: skip
 signal("upfirdn", "x:f[61] y:f[n]", "NAME(x, y, 2, 3)", **V)
 signal("savgol_filter", "y:f[n]", "NAME(y, 7, 3)", **V)
 signal("savgol_coeffs", "", "NAME(7, 3)", **V | {"grad": False, "sizes": ("small",), "dtypes": ("float64",)})

@@ -25,7 +25,7 @@ from termgraph.tensor.spectra import WindowLike, window_of
 from termgraph.tensor.trends import signal_of
 from termgraph.tensor.variable import TensorVariable
 from termgraph.tensor.wrap import as_tensor
-from termgraph.terms.dtypes import HALVES, promote, real_part
+from termgraph.terms.dtypes import kind_of, promote, real_part
 from termgraph.terms.ops import elementwise as ew
 from termgraph.terms.ops import resampling as ops
 from termgraph.terms.ops.shapes import normal_axis
@@ -224,8 +224,7 @@ def resample_poly(
     found = _between_rates(given if background is None else given - background, taps, up, down, mode, cval or 0)
     first, many = (half + before) // down, (length(given, -1) * up + down - 1) // down
     found = found[..., first : first + many]
-    found = found if background is None else found + background
-    return moveaxis(cast(found, given.type.dtype) if given.type.dtype in HALVES else found, -1, axis)
+    return moveaxis(found if background is None else found + background, -1, axis)
 
 
 def _rate(name: str, what: str, rate: int) -> int:
@@ -252,8 +251,8 @@ def _low_pass(window: Any, dtype: str, up: int, down: int) -> tuple[TensorVariab
         return taps if taps.type.kind in "fc" else cast(taps, "float64"), (length(taps, 0) - 1) // 2
     highest = max(up, down)
     made = scipy_signal.firwin(20 * highest + 1, 1.0 / highest, window=window)
-    real = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
-    return as_tensor(np.asarray(made, real if real in ("float32", "float64") else "float64")), 10 * highest
+    real = _part_of(dtype) if kind_of(dtype) in "fc" else "float64"
+    return cast(as_tensor(made), real), 10 * highest
 
 
 def _between_rates(

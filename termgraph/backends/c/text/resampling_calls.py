@@ -18,10 +18,10 @@ def upfirdn(x: Any) -> None:
 
 TEXTS = {
     "tg_upfirdn": """
-/* Results come in rounds of `up`, both rates being freed of what divides them: each result of a round takes another part
-   of the filter (`taps`: every up-th number), and the next round is `down` samples further. So samples are put in rows,
-   `down` apart in each, and one result of many rounds is a sum of vectors; `begins` says for each number of the filter
-   where in the rows its samples begin. Nonzero: no memory. */
+/* Results come in rounds of `up`, both rates being freed of what divides them: each result of a round takes another
+   part of the filter (`taps`: every up-th number), and the next round is `down` samples further. So samples are put in
+   rows, `down` apart in each, and one result of many rounds is a sum of vectors; `begins` says for each number of the
+   filter where in the rows its samples begin. Nonzero: no memory. */
 static TG_CONV int tg_upfirdn_$N(const $T *x, int64_t n, int64_t x_step, const $T *h, int64_t k, int64_t h_step,
                                  int64_t up, int64_t down, int64_t places, $T *results)
 {
