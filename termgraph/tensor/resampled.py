@@ -203,8 +203,8 @@ def resample_poly(
 
     >>> import termgraph.tensor as T
     >>> T.signal.resample_poly([0.0, 0.0, 1.0, 0.0, 0.0], 2, 1).eval().round(3) + 0.0
-    array([ 0.   , -0.151,  0.   ,  0.59 ,  1.   ,  0.59 ,  0.   , -0.151,
-            0.   ,  0.117])
+    array([ 0.   , -0.202,  0.   ,  0.633,  1.001,  0.633,  0.   , -0.202,
+            0.   ,  0.111])
     """
     up, down = _rate("resample_poly", "up", up), _rate("resample_poly", "down", down)
     if cval is not None and padtype != "constant":
