@@ -148,6 +148,15 @@ net("rrelu", "x", torch="F.rrelu(x)", **L)
 net("max_pool2d avg_pool2d", "x:f[b,c,n,n]", "T.NAME(x, 3, 2, 1)", torch="F.PLAIN(x, 3, 2, 1)", **I | {"unlike": True})
 net("max_pool1d avg_pool1d", "x:f[b,c,n]", "T.NAME(x, 2)", torch="F.PLAIN(x, 2)", **I | {"unlike": True})
 net("max_pool3d avg_pool3d", "x:f[b,c,8,8,8]", "T.NAME(x, 2)", torch="F.PLAIN(x, 2)", **I | {"unlike": True})
+AROUND = "(1, 1, 3, 3), (1, 1, 2, 2), ((0, 0), (0, 0), (1, 1), (1, 1))"
+for row, first, ours, jaxs, torchs in (
+    ("", "-T.inf", "T.maximum", "max", "F.max_pool2d(x, 3, 2, 1)"),
+    (" (sum)", "0.0", "T.add", "add", "F.avg_pool2d(x, 3, 2, 1, divisor_override=1)"),
+    (" (product)", "1.0", "T.mul", "mul", None),
+):
+    theirs = f"jax.lax.reduce_window(x, {first.replace('T.', 'jnp.')}, jax.lax.{jaxs}, {AROUND})"
+    net(f"reduce_window{row}", "x:f[b,c,n,n]", f"T.nnet.reduce_window(x, {first}, {ours}, {AROUND})",
+        torch=torchs, **I | {"unlike": True, "jax": theirs})  # fmt: skip
 net("max_pool2d (places)", "x:f[b,c,n,n]", "T.nnet.max_pool2d(x, 2, return_indices=True)[1]",
     torch="F.max_pool2d(x, 2, return_indices=True)[1]", **I | {"grad": False})  # fmt: skip
 net("lp_pool1d", "x:f[b,c,n]", "T.nnet.lp_pool1d(x, 2, 2)", torch="F.lp_pool1d(x, 2, 2)", **I)

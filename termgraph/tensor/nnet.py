@@ -126,6 +126,7 @@ from termgraph.tensor.shaping import expand_dims, squeeze
 from termgraph.tensor.signal import pool_2d, pool_3d
 from termgraph.tensor.upsampling import bilinear_upsampling, frac_bilinear_upsampling
 from termgraph.tensor.variable import TensorVariable, Variable, is_plain_number
+from termgraph.tensor.windowed import reduce_window
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.ops import elementwise as ew
@@ -415,9 +416,9 @@ __all__ = [
     "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
     "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "neibs2images", "nll_loss", "normalize", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "relu", "relu6", "rms_norm",
-    "rrelu", "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d", "sigmoid",
-    "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "pool_2d", "pool_3d", "prelu", "reduce_window", "relu",
+    "relu6", "rms_norm", "rrelu", "scaled_dot_product_attention", "selu", "separable_conv2d", "separable_conv3d",
+    "sigmoid", "sigmoid_binary_crossentropy", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_shrink", "softmax",
     "softmax_with_bias", "softmin", "softplus", "softshrink", "softsign", "sparse_plus", "sparse_sigmoid",
     "squareplus", "standardize", "swish", "tanh", "tanh_shrink", "tanhshrink", "threshold", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "ultra_fast_sigmoid", "unfold",

@@ -87,7 +87,6 @@ MISSING = {
         "T.nnet.conv1d to conv3d, with stride, padding, dilation and groups": "conv conv_general_dilated "
         "conv_general_dilated_local conv_transpose conv_with_general_padding",
         "T.nnet.unfold": "conv_general_dilated_patches",
-        "T.nnet.max_pool2d, T.nnet.avg_pool2d, T.signal.pool_2d(mode='sum')": "reduce_window",
         "tg.gradient.zero_grad": "stop_gradient",
         "about shapes, dtypes and programs": "broadcast_shapes conv_dimension_numbers conv_general_permutations "
         "conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple dtype padtype_to_pads "

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import scipy.special as sps
 
+import termgraph.tensor as T
+
 from ..table import row
 from .layers import loss
 from .networks import CLOSE, _like, activation, in_double, nnet
@@ -226,3 +228,20 @@ def _labels(x, target):
 
 row("nnet.multilabel_margin_loss", lambda x, t: nnet.multilabel_margin_loss(x, t, "none"), in_double(_labels), _labelled, ranks=(2,), smooth=False,
     **POOLS)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- folds of any windows
+def _any_windows(c):
+    c.at_least(3, may_be_empty=False).x(-3, 3, special=False)
+    return {"sizes": tuple(c.structure.randint(1, 3) for _ in range(c.rank)),
+            "steps": tuple(c.structure.randint(1, 3) for _ in range(c.rank)), "more": c.structure.randint(0, 1)}  # fmt: skip
+
+
+def _each_window(x, sizes, steps, more):
+    wide = np.pad(x.astype("float64"), more, constant_values=1)
+    found = np.lib.stride_tricks.sliding_window_view(wide, sizes)[tuple(slice(None, None, s) for s in steps)]
+    return found.prod(tuple(range(x.ndim, 2 * x.ndim))).astype(x.dtype)
+
+
+row("nnet.reduce_window", lambda x, sizes, steps, more: T.nnet.reduce_window(x, 1.0, T.mul, sizes, steps, [(more, more)] * x.ndim),
+    _each_window, _any_windows, ranks=(1, 2, 3), **POOLS)  # fmt: skip
