@@ -39,6 +39,7 @@ from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
 from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.term import AnyTerm
 
+few_bytes = lazy("termgraph.backends.c.text.few_bytes")
 short_rows = lazy("termgraph.backends.c.text.short_rows")
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
@@ -86,12 +87,17 @@ class CPrinter(VectorLoops):
     """Prints C; folds that vector types can express keep their partial results in registers."""
 
     end_of_vector = ""  # where the elements end of which a vector is written now
+    short_row: Loop | None = None  # the loop inside of the one that is written, if it is written out
 
     def used_once(self, nodes: Sequence[Node]) -> set[Any]:
         return super().used_once(nodes) - _before_arms(nodes)
 
     def on_loop(self, n: Loop, begin: str = "0", end: str | None = None, first: str = "") -> None:
         """Short rows of an unknown number of elements are folded side by side, as many as a vector has lanes."""
+        if n is self.short_row:
+            few_bytes.write(self, n)
+            return
+        self.short_row = None if first else few_bytes.row(n)
         fold = short_rows.one_fold(n) if n.body and isinstance(n.body[0], Reduce) and not self.brief else None
         dtype = vector_dtype(fold) if fold is not None else None
         if fold is not None and dtype in ("float64", "float32"):
