@@ -1,4 +1,4 @@
-"""Arrays that are woven into one: what reads them at several places reads what is stored, and chooses nothing."""
+"""Arrays that are woven into one, or joined: several readers read what is stored, and choose nothing."""
 
 from __future__ import annotations
 
@@ -51,3 +51,26 @@ def test_one_reader_chooses_where_it_is():
     f = tg.function([x, y], woven(x, y).sum(axis=1), mode=C)
     a, b = np.random.default_rng(2).normal(size=(2, 5, 7))
     np.testing.assert_allclose(f(a, b), (a + b).sum(axis=1), rtol=1e-12)
+
+
+@needs_c
+def test_several_places_of_a_join_do_not_choose():
+    x, y = T.matrices("x", "y")
+    z = T.concatenate([x, y], axis=1)
+    f = tg.function([x, y], z[:, 1:] - z[:, :-1], mode=C)
+    assert " ? " not in f.source("c").split("kernel0(")[1].split("tg_plan")[0]
+    for shape in ((4, 5), (1, 1), (3, 0), (0, 2)):
+        a, b = np.random.default_rng(3).normal(size=(2, *shape))
+        whole = np.concatenate([a, b], axis=1)
+        np.testing.assert_array_equal(f(a, b), whole[:, 1:] - whole[:, :-1])
+
+
+@needs_c
+@pytest.mark.parametrize("mode", ["reflect", "nearest", "wrap", "constant"])
+def test_footprints(mode):
+    nd = pytest.importorskip("scipy.ndimage")
+    x, cross = T.matrix("x"), [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
+    f = tg.function([x], T.ndimage.maximum_filter(x, footprint=cross, mode=mode), mode=C)
+    for shape in ((7, 5), (1, 1), (2, 30)):
+        a = np.random.default_rng(4).normal(size=shape)
+        np.testing.assert_array_equal(f(a), nd.maximum_filter(a, footprint=cross, mode=mode))

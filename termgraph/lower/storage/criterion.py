@@ -1,8 +1,9 @@
 """What has to be stored, read off the scalars of a program: values that would be computed again and again.
 
 A value would be if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
-needed at two different indices (*images*). Folds in arms of choices and deep choices are stored because of their text,
-and sums of rows that are compared for equality, because loops may add them up in orders of their own.
+needed at two different indices (*images*); elements that are chosen by their place are stored where two of these are
+needed. Folds in arms of choices and deep choices are stored because of their text, and sums of rows that are compared
+for equality, because loops may add them up in orders of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from typing import Any
 
 from termgraph.lower.lengths.index import Apply, Poly, Var, product, row_major
 from termgraph.lower.push.driver import Push
-from termgraph.lower.push.kernel import FOLD, HEAVY, LOAD, PICK, Buf, Scalars, kids, operands_first, own_cost, scalars
+from termgraph.lower.push.kernel import (
+    FOLD,
+    HEAVY,
+    ITEST,
+    LOAD,
+    PICK,
+    Buf,
+    Scalars,
+    kids,
+    operands_first,
+    own_cost,
+    scalars,
+)
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.traverse import children_first_until, users_first
@@ -46,6 +59,8 @@ def unsettled(push: Push, stores: Sequence[Any], cuts: Collection[Any], cut_at: 
             _folds_in_arms(push, t, cuts, new)
         if len(s.free(t)) > 1 and not holes(s.free(t)):  # else it is an operand of something larger that is the same
             _of_every_row(push, t.args or kids(t), s.free(t), cuts, new)
+        if t in origin and _is_chosen_by_place(s, t) and origin[t][0] not in cuts:
+            images.setdefault(origin[t][0], set()).add(_image(t, origin[t][1], cut_at))
         if not is_work(s, t) or t not in origin:
             continue
         source, index = origin[t]
@@ -91,6 +106,18 @@ def _is_woven(s: Scalars, t: AnyTerm) -> bool:
     if t.op.family is not PICK or t.args[0] not in s.divides or not any(a.args or s.free(a) for a in t.args[1:]):
         return False
     return max(s.free(t), key=lambda v: v.level, default=None) in s.free(t.args[0])
+
+
+def _is_chosen_by_place(s: Scalars, t: AnyTerm) -> bool:
+    """Whether each step of an innermost loop of unknown length chooses by its place what is read, as of joined arrays.
+
+    Such a choice is a gather, unless one arm is a number; loops of known lengths are cut where the choice changes
+    (`index_sets.py`).
+    """
+    if t.op.family is not PICK or t.args[0].op.family is not ITEST or any(a.op is CONST for a in t.args[1:]):
+        return False
+    innermost = max(s.free(t), key=lambda v: v.level, default=None)
+    return innermost is not None and innermost in s.free(t.args[0]) and innermost.extent.const is None
 
 
 def holes(free: frozenset[Var]) -> tuple[int, ...]:
