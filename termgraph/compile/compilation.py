@@ -5,6 +5,7 @@ A warm start is a compilation that was given a program from the cache: its stage
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
     from termgraph.backends.c import segments
     from termgraph.backends.c.build import compiler_errors
     from termgraph.compile import rewriting
+    from termgraph.lower.storage import criterion
     from termgraph.terms.term import AnyTerm
 else:
     compiler_errors = lazy("termgraph.backends.c.build.compiler_errors")
     segments = lazy("termgraph.backends.c.segments")
     rewriting = lazy("termgraph.compile.rewriting")
+criterion = lazy("termgraph.lower.storage.criterion")
 
 rules_log = Log("rules")
 
@@ -93,6 +96,15 @@ class Compilation:
                 with config.change_flags(self._flags):
                     self._placed = self.ledger.through((road.PLACE,), rewritten)
             return self._placed
+
+    @functools.cached_property
+    def multiply_add(self) -> bool:
+        """Whether a product and its sum may be one instruction: not where floats are looked for by equality.
+
+        The loop that finds an extreme and the one that asks where it is may see different products, of which one is
+        rounded before. It is asked of the whole graph, which may run in several parts.
+        """
+        return self.options.multiply_add and not criterion.looks_for_numbers(self.roots)
 
     def give_placed(self, placed: Placed) -> None:
         """Take a placed graph that was kept, instead of making it."""
@@ -212,7 +224,7 @@ class Compilation:
             return self.program
         if self._segmented is None:
             self.kept = self.kept or segments.Kept()
-            how = segments.How(self.options.quick, self.options.fuse, self.options.multiply_add)
+            how = segments.How(self.options.quick, self.options.fuse, self.multiply_add)
             given = self.args, self.placed.roots, self.name, how
             self.again = lambda: segments.link(*given, segments.Kept(), self.ledger)
             try:

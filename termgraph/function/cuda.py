@@ -105,7 +105,7 @@ def _placed(
         judge = Judge(lambda t: refused.get(t.args[0] if t.op.family is nth else t) or why_not(t))
         with judging(judge):
             ends, trace = placement_rules(work.options).rewrite_terms(begun, strict=work.options.strict)
-        how = work.options.in_place, work.options.fuse, work.options.multiply_add, work.ledger
+        how = work.options.in_place, work.options.fuse, work.multiply_add, work.ledger
         return link(work.args, ends, judge, device.numbered, name, updates, alone, *how)
 
     def note(refusal: Refusal) -> None:

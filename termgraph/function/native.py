@@ -323,7 +323,7 @@ def printed(
         [maker.inputs[i].name for i in layout.arguments],
         _returns(maker),
         quick=maker.work.options.quick,
-        multiply_add=maker.work.options.multiply_add,
+        multiply_add=maker.work.multiply_add,
         in_place=maker.work.options.in_place,
         fuse=maker.work.options.fuse,
         memory_limit=maker.work.options.limit,

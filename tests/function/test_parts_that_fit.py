@@ -7,6 +7,7 @@ import termgraph as tg
 import termgraph.tensor as T
 from termgraph.terms.errors import ShapeError
 
+LINKER = "auto"
 READ = {
     "sum": lambda x, y: T.concatenate([x, y]).sum(),
     "mean of three": lambda x, y: T.concatenate([x, y, x]).mean(),

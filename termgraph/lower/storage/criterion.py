@@ -2,8 +2,8 @@
 
 A value would be if a loop level outside its deepest variable is missing from its free variables (a *hole*), or if it is
 needed at two different indices (*images*); elements that are chosen by their place are stored where two of these are
-needed. Folds in arms of choices and deep choices are stored because of their text, and sums of rows that are compared
-for equality, because loops may add them up in orders of their own.
+needed. Folds in arms of choices and deep choices are stored because of their text, and sums of rows and functions that
+are compared for equality, because loops may round them in ways of their own.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from termgraph.lower.push.kernel import (
 )
 from termgraph.terms.op import ARG, CONST
 from termgraph.terms.term import AnyTerm
-from termgraph.terms.traverse import children_first_until, users_first
+from termgraph.terms.traverse import children_first, children_first_until, users_first
 
 DEEPEST_CHOICE = 3
 LONG = 4  # from here on a row of numbers that all rows need is stored: a quotient, a root
 MANY_ROWS = 8
+ORDERS = ("lt", "gt", "le", "ge")
+CHOSEN = ("max", "min", "cummax", "cummin", "sort", "partition")
+ROUNDED_ONCE = ("true_div", "sqrt", "floor_div", "mod", "cast")  # to the nearest number, whoever computes them
 EXACT = ("max", "min", "argmax", "argmin")  # folds that are the same in any order
 
 
@@ -70,7 +73,7 @@ def unsettled(push: Push, stores: Sequence[Any], cuts: Collection[Any], cut_at: 
         if holes(s.free(t)) or stands_still(s, t, push.lengths[source], index):
             new[source] = None
     new.update((t, None) for t, found in images.items() if len(found) > 1)
-    _sums_compared(push, compared, cuts, new)
+    _rounded_alike(push, compared, cuts, new)
     _in_arms_and_beside(push, values, picks, cuts, new)
     deep = _deep_choices(push, values, picks, cuts) if picks else []
     if not new:  # each of them is as deep as it is when those below are stored: a chain in one go
@@ -196,13 +199,46 @@ def asks_equality(t: AnyTerm) -> bool:
     return t.op.kind == "elementwise" and t.op.family.name in ("eq", "neq") and t.args[0].type.kind in "fc"
 
 
-def _sums_compared(push: Push, compared: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
-    """Folds that round, of rows, below what is compared: one loop finds an extreme, another one looks for it."""
-    s, origin = push.scalars, push.origin
+def looks_for_numbers(roots: Sequence[Any]) -> bool:
+    """Whether floats are looked for among others: compared for equality, or with an extreme or a place in an order.
+
+    In steps of loops and in sides of choices too. Comparisons with constants look for nothing that is computed.
+    """
+    todo: list[Sequence[Any]] = [roots]
+    while todo:
+        for t in children_first(todo.pop()):
+            if asks_equality(t) and t.args[0] is not t.args[1] and not any(a.op is CONST for a in t.args):
+                return True
+            if t.op.name in ORDERS and t.args[0].type.kind == "f" and any(map(_is_chosen, t.args)):
+                return True
+            if "body" in t.op.params:
+                todo.append(t.op.params["body"])
+    return False
+
+
+def _is_chosen(t: AnyTerm) -> bool:
+    """Whether it is an extreme, or what lies at a place of an order, however it is turned."""
+    while t.op.family.name in ("dimshuffle", "reshape", "subtensor", "gather", "specify_shape"):
+        t = t.args[0]
+    return t.op.family.name in CHOSEN
+
+
+def _rounded_alike(push: Push, compared: Sequence[Any], cuts: Collection[Any], new: dict[Any, None]) -> None:
+    """What is rounded in several ways below what is compared: one loop finds an extreme, another one looks for it.
+
+    Those are sums of rows, by their order, and functions: whole vectors have others than single numbers.
+    """
+    origin = push.origin
     for f in scalars(compared) if compared else ():
-        if f.op.family is FOLD and f.op.params["kind"] not in EXACT and f.type.kind in "fc" and s.free(f):
+        if f.type.kind in "fc" and _rounds_in_several_ways(push.scalars, f):
             if f in origin and origin[f][0] not in cuts and origin[f][0].op not in (ARG, CONST):
                 new[origin[f][0]] = None
+
+
+def _rounds_in_several_ways(s: Scalars, t: AnyTerm) -> bool:
+    if t.op.family is FOLD:
+        return t.op.params["kind"] not in EXACT and bool(s.free(t))
+    return t.op.kind == "elementwise" and t.op.family.name not in ROUNDED_ONCE and own_cost(t) >= HEAVY
 
 
 def _in_arms_and_beside(

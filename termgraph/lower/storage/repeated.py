@@ -42,7 +42,7 @@ def _one_by_one(s: Scalars, values: Sequence[AnyTerm]) -> set[AnyTerm]:
     divisions: set[Apply] = set()
     dear = False
     for x in operands_first(values):
-        if x.op.family is LOAD and x in s.divides:
+        if x.op.family is LOAD and x in s.divides and s.free(x):
             inner = max(v.level for v in s.free(x))
             numbers = [i.op.params["index"] for i in operands_first(kids(x)) if i.op.family is IVAL]
             places = [x.op.params["offset"], *numbers]
