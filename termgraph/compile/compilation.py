@@ -247,13 +247,14 @@ class Compilation:
         slow = [i for i in program.instructions if i.op.kind != "kernel"]
         if not self.options.insists or not slow:
             return
-        places = []
-        for i in slow[:5]:
+        places: dict[str, None] = {}  # a step that was written out stands in one line
+        for i in slow:
             reason = getattr(i.run, "not_in_c", "")
             text = f"{i.op.name} has no C code" + (f": {reason}" if reason else "")
-            places.append(at_line(self.lookup(i.terms[0])[1], text))
+            places[at_line(self.lookup(i.terms[0])[1], text)] = None
+        shown = "\n".join([*places][:5])
         raise NotImplementedError(
-            "linker='c' runs C code only, and this graph needs more:\n" + "\n".join(places) + "\nUse linker='auto'."
+            f"linker='c' runs C code only, and this graph needs more:\n{shown}\nUse linker='auto'."
         )
 
     def c_source(self) -> str:

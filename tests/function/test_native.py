@@ -120,6 +120,16 @@ def test_what_c_cannot_say_runs_between_c_segments(x):
         tg.function([x], T.unique(x), mode=tg.Mode(linker="c"))
 
 
+def test_c_names_each_line_that_needs_python_once():
+    x = T.dvector("x")
+    y = x
+    for _ in range(3):
+        y = T.unique(y) + 1
+    with pytest.raises(NotImplementedError) as told:
+        tg.function([x], y, mode=tg.Mode(linker="c"))
+    assert str(told.value).count("unique has no C code") == 1
+
+
 def test_source_shows_the_c_text(x):
     assert "tg_run" in native(tg.function([x], T.tanh(x))).source("c")
     with pytest.raises(ValueError, match="not compiled to 'cuda'"):
