@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from fit_float32 import best, mp, rounded
+from fit_float32 import best, log_rest, mp, rounded
 
 from termgraph.backends.c.text import avx512, avx512_single, prelude
 
@@ -98,7 +98,7 @@ def piece(j: int, degree: int = 5) -> list:
 
 
 def single_power() -> dict[str, list]:
-    """The tables of `pow` of float32, its polynomials, and the logarithm's base."""
+    """The tables of `pow` of float32, its polynomials and that of `log`, and the logarithm's base."""
     inverse, powers = single_inverses(), [mp.mpf(2) ** (mp.mpf(j) / 32) for j in range(32)]
     logs = [-mp.log(v, 2) for v in inverse]
     high = [mp.nint(v * 2**16) / 2**16 for v in logs]
@@ -115,6 +115,7 @@ def single_power() -> dict[str, list]:
         "power_two_low": [single(v - single(v)) for v in powers],
         "POWER_CUBE": rounded(lambda r: (mp.log1p(r) - r + r**2 / 2) / r**3, lambda r: r**2, low, end, 3),
         "POWER_EXP2": rounded(lambda s: (mp.mpf(2) ** s - 1) / s, abs, -side, side, 2),
+        "LOGARITHM": rounded(log_rest, lambda r: r**2 / mp.log1p(r), -mp.mpf(1) / 4, mp.mpf(1) / 2, 8, [mp.mpf(-0.5)]),
         "LOG2_E": [single(1 / mp.log(2))],
         "LOG2_E_LOW": [single(1 / mp.log(2) - single(1 / mp.log(2)))],
     }
