@@ -216,7 +216,7 @@ def expand(
         if element is not None:
             return mk(element, args)
         kernel, by_kernel = BY_KERNELS.get(t.op.family.name, ("", None)) if t.args else ("", None)
-        if by_kernel is not None and (kernel in calls or args[0].type.kind == "c"):
+        if by_kernel is not None and kernel in calls:
             return by_kernel(t, *args)
         dtypes = operand_dtypes(t, calls) if t.args else None
         if dtypes is not None:

@@ -239,7 +239,7 @@ def test_log_of_float32(mode):
         want = np.log(v.astype(float))
         off = np.abs(log(v) - want) / np.spacing(np.abs(want).astype("float32").clip(1e-38))
         off = off[64:-64]  # what lies beside whole vectors is libmvec's
-        assert off.max() <= 1.1 and off.mean() <= 0.26
+        assert off.max() <= 1.1 and off.mean() <= 0.27
     special = np.array([0, -0.0, -1, -1e-45, -np.inf, np.inf, np.nan, 1e-45, 1e-40, 1], "float32")
     with np.errstate(all="ignore"):
         for n in range(len(special) + 1):
