@@ -6,8 +6,8 @@ runs them.
                                                       none is started after 240 seconds
 """
 
-import pathlib
 import os
+import pathlib
 import random
 import signal
 import time
