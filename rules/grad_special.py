@@ -13,8 +13,8 @@ from termgraph.terms.ops.elementwise import (
     cos, digamma, eq, erf, exp, gammaln, i0e, i1e, log, log1p, sign, sin, sqr, switch,
 )
 from termgraph.terms.ops.special import (
-    beta, betaincinv, binom, cosint, dawsn, exp1, expi, expn, gammainccinv, gammaincinv, hyp2f1, ive, kv, kve, lambertw,
-    owens_t, poch, sinint, spence, zeta,
+    beta, betaincinv, binom, cosint, dawsn, exp1, expi, expn, gammainccinv, gammaincinv, hyp1f1, hyp2f1, ive, kv, kve,
+    lambertw, owens_t, poch, sinint, spence, zeta,
 )
 
 ORDER = missing("Bessel functions are differentiated by their argument, not their order")
@@ -70,5 +70,6 @@ def grad_integrals(a, b, c, n, x, g):
                              (g * (-1 / (2 * root(2 * pi)) * exp(-0.5 * sqr(x)) * erf(a * x * root(0.5))),
                                  g * (exp(-0.5 * sqr(x) * (1 + sqr(a))) / (2 * pi * (1 + sqr(a))))))
     yield rule("lambertw",   pullback(lambertw(x, a), g),    (g * exp(-lambertw(x, a)) / (1 + lambertw(x, a)), BRANCH))
+    yield rule("hyp1f1",     pullback(hyp1f1(a, b, x), g),   (LAST, LAST, g * (a / b * hyp1f1(a + 1, b + 1, x))))
     yield rule("hyp2f1",     pullback(hyp2f1(a, b, c, x), g),
                              (LAST, LAST, LAST, g * (a * b / c * hyp2f1(a + 1, b + 1, c + 1, x))))

@@ -39,7 +39,7 @@ NONE = {n for n, op in OPS.items() if op.kind == "elementwise" and n in (
 OWN = {"switch", "cast", "complex", "real", "imag", "conj", "clip", "polygamma", "assume", "heaviside", "nextafter"}
 OWN |= {"gamma_draw", "beta_draw", "required", "ldexp"}  # have no derivative by a parameter
 OWN |= {"gammainc", "gammaincc", "betainc", "jv", "iv", "ive", "kv", "kve", "zeta", "expn"}  # nor by their order
-OWN |= {"gammaincinv", "gammainccinv", "betaincinv", "hyp2f1", "lambertw"}
+OWN |= {"gammaincinv", "gammainccinv", "betaincinv", "hyp1f1", "hyp2f1", "lambertw"}
 MARKS = {op.name for op in MARKED} | {"mean_over_workers"}
 ELEMENTWISE = [n for n, op in OPS.items() if op.kind == "elementwise" and n not in NONE | OWN | STEPS | MARKS]
 
@@ -75,7 +75,14 @@ def of_last(x):
     """Functions that have no derivatives by their orders and shapes, of numbers between 0 and 1."""
     some = [f(2, x) for f in (T.ive, T.kv, T.kve, T.zeta, T.expn)]
     inverse = T.gammaincinv(2.5, x) - T.gammainccinv(1.5, x) + T.betaincinv(2.5, 1.5, x) + T.betainc(2.5, 1.5, x)
-    return sum(some) + inverse + T.hyp2f1(1.0, 2.0, 3.5, x) + T.lambertw(x) + T.lambertw(-x / 3, -1)
+    return (
+        sum(some)
+        + inverse
+        + T.hyp2f1(1.0, 2.0, 3.5, x)
+        + T.hyp1f1(1.0, 2.5, x)
+        + T.lambertw(x)
+        + T.lambertw(-x / 3, -1)
+    )
 
 
 HOLOMORPHIC = [

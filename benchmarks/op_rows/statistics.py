@@ -83,6 +83,8 @@ op(
     jax=None,
     **SCIPYS,
 )
+op("hyp1f1", "y:f[n,m]", "T.hyp1f1(1.5, 2.5, y)", numpy="scipy.special.hyp1f1(1.5, 2.5, y)",
+   jax="jax.scipy.special.hyp1f1(1.5, 2.5, y)", **SCIPYS)  # fmt: skip
 op("hyp2f1", "y:q[n,m]", "T.hyp2f1(1.5, 2.0, 2.5, y)", numpy="scipy.special.hyp2f1(1.5, 2.0, 2.5, y)",
    jax="jax.scipy.special.hyp2f1(1.5, 2.0, 2.5, y)", **SCIPYS)  # fmt: skip
 for name, shapes in {

@@ -536,6 +536,7 @@ greater: _Binary
 greater_equal: _Binary
 gt: _Binary
 heaviside: _Binary
+hyp1f1: _Ternary
 hyp2f1: _Nary
 hypot: _Binary
 i0: _Unary

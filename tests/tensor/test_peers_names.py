@@ -34,7 +34,7 @@ MISSING = {
         "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
         "shifted_chebyshev_polynomial_w",
     },
-    "jax.scipy.special": {"not yet": "bernoulli bessel_jn fresnel gammasgn hyp1f1 sph_harm_y wofz"},
+    "jax.scipy.special": {"not yet": "bernoulli bessel_jn fresnel gammasgn sph_harm_y wofz"},
     "jax.scipy.linalg": {
         "not yet": "convolution_matrix dft eigh_tridiagonal expm_frechet fiedler fiedler_companion funm hadamard "
         "helmert hessenberg hilbert invhilbert invpascal leslie pascal qr_multiply rsf2csf"
@@ -122,7 +122,8 @@ HERE = {
     "minimum_filter minimum_filter1d prewitt rotate shift sobel uniform_filter uniform_filter1d zoom",
     "jax.scipy.stats": "bernoulli beta betabinom binom cauchy chi2 expon gamma gennorm geom gumbel_l gumbel_r laplace "
     "logistic nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy",
-    "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp2f1 kl_div log_ndtr poch rel_entr sici spence",
+    "jax.scipy.special": "betainc betaln exp1 expi expn factorial hyp1f1 hyp2f1 kl_div log_ndtr poch rel_entr "
+    "sici spence",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.terms.op import Op
-from termgraph.terms.ops import meanings
+from termgraph.terms.ops import confluent, meanings
 from termgraph.terms.ops.dtype_rules import special_rule
 from termgraph.terms.ops.elementwise import elementwise
 
@@ -121,7 +121,10 @@ lambertw = elementwise(
     doc="The w with w * exp(w) = x, from -1 on with k = 0, up to -1 with k = -1; NaN where it is not real.",
 )  # fmt: skip
 
-# SciPy's confluent hypergeometric function is not here: its loop crashes or has no end for some operands.
+hyp1f1 = elementwise(
+    "hyp1f1", 3, meanings.in_dtype(confluent.hyp1f1), special_rule, "tg_hyp1f1", cost=2000,
+    doc="Kummer's confluent hypergeometric function 1F1(a; b; x); NaN where an operand is larger than a million.",
+)  # fmt: skip
 CALLED["hyp2f1"] = 4
 hyp2f1 = elementwise(
     "hyp2f1", 4, _hyp2f1, special_rule, "tg_hyp2f1", cost=2000,

@@ -54,8 +54,8 @@ row("lambertw", lambda x, k: T.lambertw(x, k), lambda x, k: in_floats(lambda v: 
     lambda c: [c.x(-0.35, -0.01), {"k": -c.flip()}][1], dtypes=FLOATING, **PLAIN)  # fmt: skip
 row("tri_gamma", T.tri_gamma, in_floats(lambda x: sps.polygamma(1, x)), lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
 row("sici", T.sici, lambda x: [in_floats(lambda v, k=k: sps.sici(v)[k])(x) for k in (0, 1)], lambda c: c.x(0.5, 4), dtypes=FLOATING, **PLAIN)
-for name in ("gammaincinv", "gammainccinv", "betaincinv", "hyp2f1"):
-    def _shapes_then_share(c, count={"betaincinv": 2, "hyp2f1": 3}.get(name, 1)):
+for name in ("gammaincinv", "gammainccinv", "betaincinv", "hyp1f1", "hyp2f1"):
+    def _shapes_then_share(c, count={"betaincinv": 2, "hyp1f1": 2, "hyp2f1": 3}.get(name, 1)):
         c.x(0.5, 4)
         for _ in range(count - 1):
             c.partner(1.5, 4, dtype=c.dtype)

@@ -311,7 +311,7 @@ LATER = {
         lazy("termgraph.backends.c.text.remainders"),
     ("tg_philox_fill",): lazy("termgraph.backends.c.text.random_bits"),
     ("tg_eight", "tg_sixteen"): avx512,
-    ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", *[f"tg_{name}_" for name in CALLED]):
+    ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", "tg_hyp1f1_", *[f"tg_{name}_" for name in CALLED]):
         lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
      "tg_stirling", "tg_poisson_", "tg_binomial_"): lazy("termgraph.backends.c.text.draws"),

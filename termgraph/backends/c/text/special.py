@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from termgraph.backends.c.text.bessel import horner
+from termgraph.backends.c.text.confluent import HYP1F1, HYP1F1_SINGLE
 from termgraph.terms.ops.special import ABOVE, CALLED, NEAREST, PIECES, TO_ROOT
 
 # So the digits are those of SciPy.
@@ -107,6 +108,8 @@ _SCIPY = {
     "polygamma_far_f32": _POLYGAMMA_FAR_F32,
     "lambertw_f64": _LAMBERTW,
     "lambertw_f32": _LAMBERTW_SINGLE,
+    "hyp1f1_f64": HYP1F1,
+    "hyp1f1_f32": HYP1F1_SINGLE,
 }
 
 
