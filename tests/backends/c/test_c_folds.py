@@ -1,5 +1,6 @@
 """Folds of whole numbers, truth values and masks, of any length: what NumPy says."""
 
+import platform
 import re
 
 import numpy as np
@@ -60,6 +61,30 @@ def test_where_extremes_are(dtype):
                 a[1] = -np.inf if top == 2 else a[1]
                 a[2, n // 2 :: 3] = np.nan if top == 100 else a[2, n // 2 :: 3]
             wanted = [a.argmax(1), a.argmin(1), a.argmax(), (a * a).argmin(1), a.argmax(0), a.max(1), a.min()]
+            for found, right in zip(f(a), wanted, strict=True):
+                np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f", "-mno-avx2", "-mno-avx"])
+@pytest.mark.parametrize("dtype", ["bool", *[f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]])
+def test_where_extremes_of_whole_numbers_are(dtype, cflags, rng):
+    """The first of equal ones, by vectors of whatever the processor has, from the least number to the largest."""
+    if cflags and platform.machine() != "x86_64":
+        pytest.skip("flags for x86")
+    x = T.matrix("x", dtype=dtype)
+    y = ~x
+    terms = [x.argmax(), x.argmin(), x.argmax(axis=1), x.argmin(axis=1), x[:, ::-1].argmax(axis=1), x.argmin(axis=0)]
+    with tg.config.change_flags(cflags=cflags):
+        f = tg.function([x], [*terms, y.argmax(), y.argmin(axis=1), x[:, ::2].argmax(axis=1)])
+    least, most = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for n in (1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 255, 256, 257, 511, 577, 1030, 8193, 16500):
+        wide = rng.integers(least, most, (3, n), "uint8" if dtype == "bool" else dtype, endpoint=True).astype(dtype)
+        alike = rng.integers(0, 2, (3, n)).astype(dtype)
+        lone = np.full((3, n), least, dtype)
+        lone[1, n // 2] = most
+        for a in (wide, alike, lone, ~lone, np.full((3, n), least, dtype), np.full((3, n), most, dtype)):
+            wanted = [a.argmax(), a.argmin(), a.argmax(1), a.argmin(1), a[:, ::-1].argmax(1), a.argmin(0)]
+            wanted += [(~a).argmax(), (~a).argmin(1), a[:, ::2].argmax(1)]
             for found, right in zip(f(a), wanted, strict=True):
                 np.testing.assert_array_equal(found, right)
 

@@ -301,9 +301,10 @@ _FIXED = {
 log1mexp: Any = lazy("termgraph.backends.c.text.log1mexp")
 # Few programs fold in vectors, draw numbers or compute these functions: by the beginnings of names, where texts are.
 LATER = {
-    ("tg_vector_", "tg_moved", "tg_mixed", "tg_mask_", "tg_any_", "tg_hits_", "tg_below_", "tg_fold_", "tg_halved_",
-     "tg_unordered_", "tg_whole_f", "tg_whole_known", "tg_among_", "tg_is_among_", "tg_place_", "tg_most_", "tg_arg"):
+    ("tg_vector_", "tg_moved", "tg_mixed", "tg_mask_", "tg_any_", "tg_hits_", "tg_below_", "tg_fold_", "tg_halved_"):
         lazy("termgraph.backends.c.text.fold_texts"),
+    ("tg_unordered_", "tg_whole_f", "tg_whole_known", "tg_among_", "tg_is_among_", "tg_place_", "tg_most_", "tg_arg"):
+        lazy("termgraph.backends.c.text.extreme_places"),
     ("tg_truth_",): lazy("termgraph.backends.c.text.truth_texts"),
     ("tg_to_odd", "tg_from_half", "tg_to_half", "tg_from_bfloat", "tg_round_", "tg_cut_bfloat"):
         lazy("termgraph.backends.c.text.halves"),

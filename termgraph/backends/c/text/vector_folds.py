@@ -226,9 +226,12 @@ class CPrinter(VectorLoops):
             self.declare_fold(f, acc)
         places = {f: self.beside(n, f) for f in n.folds}
         size = PLACES if None in places.values() else BLOCK if between else None
-        whole = f"{base} += {size}" if size else f"{base} = {end}"
-        with self.block(f"for (int64_t {base} = {begin}; {base} < {end}; {whole})"):
+        growing = self.names.new("w") if size == PLACES and can_settle(n) else ""  # truth values may end it at once
+        start = f", {growing} = {GLANCE}" if growing else ""
+        whole = "" if growing else f" {base} += {size}" if size else f" {base} = {end}"
+        with self.block(f"for (int64_t {base} = {begin}{start}; {base} < {end};{whole})"):
             self.add(*([between] if between else []))
+            size = growing or size
             less = f" < {size} ? {end} - {base} : {size}" if size else ""
             self.add(f"const int64_t {count} = {end} - {base}{less};")
             if None in places.values():
@@ -237,6 +240,8 @@ class CPrinter(VectorLoops):
                 given = f"{places[f]} + {base}" if places[f] else f"{acc}_some"
                 name = f"tg_{f.op.params['kind']}_{SHORT[f.args[0].type.dtype]}"
                 self.add(f"{name}({given}, {count}, {base}, &{acc}_best, &{acc});")
+            if growing:
+                self.add(f"if ({settled(accs)}) break;", f"{base} += {count};", f"{growing} = {PLACES};")
 
     def side_by_side(self, n: Reduce, folds: Sequence[Any], base: str, count: str) -> None:
         """Computes the elements of a block for these folds."""
@@ -488,5 +493,5 @@ def _finds_places(n: Reduce) -> bool:
     """Whether all that a loop does is to find where extremes are, of numbers of which whole vectors can be compared."""
     if not all(isinstance(x, (Let, Accumulate)) for x in n.body):
         return False
-    known = all(f.args[0].type.dtype in ("float32", "float64", "int32", "int64") for f in n.folds)
+    known = all(t.kind in "biu" or t.dtype in ("float32", "float64") for t in (f.args[0].type for f in n.folds))
     return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
