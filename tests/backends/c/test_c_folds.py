@@ -89,6 +89,21 @@ def test_where_extremes_of_whole_numbers_are(dtype, cflags, rng):
                 np.testing.assert_array_equal(found, right)
 
 
+def test_products_of_truth_values(rng):
+    """Any byte but 0 is true, in products by rows and by columns of any length, and in folds along columns."""
+    x, y = T.matrix("x", dtype="bool"), T.matrix("y", dtype="bool")
+    f = tg.function([x, y], [T.dot(x, y), T.dot(x, y[:, 0]), T.dot(x[0], y), x.max(axis=0), (x & x).all(axis=0)])
+    for rows, inner, columns in ((1, 1, 1), (3, 5, 7), (20, 33, 65), (9, 70, 1030), (4, 0, 6)):
+        for likely in (0.05, 0.9):
+            a, b = rng.random((rows, inner)) < likely, rng.random((inner, columns)) < likely
+            wanted = [a @ b, a @ b[:, 0], a[0] @ b, a.max(0), a.all(0)]
+            for found, right in zip(f(a, b), wanted, strict=True):
+                np.testing.assert_array_equal(found, right)
+            some = [(v * rng.choice([1, 2, 128, 255], v.shape)).astype(np.uint8).view(bool) for v in (a, b)]
+            for found, right in zip(f(*some), wanted, strict=True):
+                np.testing.assert_array_equal(found.view(np.uint8), right.view(np.uint8))
+
+
 def test_places_of_extremes_beside_other_folds_and_of_what_is_computed():
     x = T.dmatrix("x")
     f = tg.function(

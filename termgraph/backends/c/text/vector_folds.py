@@ -189,6 +189,10 @@ class CPrinter(VectorLoops):
         super().sweep(s, n, base, count)
         dtypes = {f.type.dtype for f in s.folds}
         written, stored, i = self.lines[at:], {x.buf for x in walk([n]) if isinstance(x, Write)}, f"i{n.var.level}"
+        if dtypes == {"bool"} and {self.fold_ctype(f) for f in s.folds} == {TRUTHS[1]}:
+            del self.lines[at:]
+            self.lines += self.as_least(self.truths(written, stored), written)
+            return
         if s.var is None or len(dtypes) > 1 or not dtypes <= set(INTS) or any(isinstance(x, Branch) for x in walk([s])):
             return
         loads = [
@@ -198,6 +202,18 @@ class CPrinter(VectorLoops):
         rows = s.var.extent
         count = count if nonneg(rows - 1) else f"({self.poly(rows)} > 0 ? {count} : 0)"  # of no rows nothing is there
         self.lines += self.widened(loads, written, INTS[dtypes.pop()], n.width, i, base, count)
+
+    def as_least(self, loads: Sequence[str], written: list[str]) -> list[str]:
+        """Lines in which bytes are truth values by taking the lesser of each and one, of which gcc is not to know that
+        it is one: by comparing with 0 it makes bits of masks with AVX-512, and bytes of these again (six times as long).
+        """
+        one = self.names.new("m")
+        found = [load for load in loads if any(f"({load} != 0)" in line for line in written)]
+        if found:
+            self.add(f"{TRUTHS[1]} {one} = 1;", f'__asm__("" : "+r"({one}));')
+        for load in found:
+            written = [line.replace(f"({load} != 0)", f"({load} < {one} ? {load} : {one})") for line in written]
+        return written
 
     def truths(self, lines: Sequence[str], stored: set[Any]) -> list[str]:
         """The loads of truth values from arrays that are not stored to meanwhile."""
@@ -277,7 +293,7 @@ class CPrinter(VectorLoops):
 
     def fold_ctype(self, f: AnyTerm) -> str:
         """The type of a fold's partial results: truth values are as wide as what they were compared for."""
-        if f.op.params["kind"] in ("any", "all"):
+        if f.type.dtype == "bool":
             return TRUTHS[width_of(f.args[0])]
         return super().fold_ctype(f)
 
