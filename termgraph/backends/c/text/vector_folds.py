@@ -204,8 +204,8 @@ class CPrinter(VectorLoops):
         self.lines += self.widened(loads, written, INTS[dtypes.pop()], n.width, i, base, count)
 
     def as_least(self, loads: Sequence[str], written: list[str]) -> list[str]:
-        """Lines in which bytes are truth values by taking the lesser of each and one, of which gcc is not to know that
-        it is one: by comparing with 0 it makes bits of masks with AVX-512, and bytes of these again (six times as long).
+        """Lines in which bytes become truth values as the lesser of each and one, of which gcc is not to know that it
+        is one: with AVX-512 it compares with 0 into bits of masks, and makes bytes of these again (six times as long).
         """
         one = self.names.new("m")
         found = [load for load in loads if any(f"({load} != 0)" in line for line in written)]
