@@ -217,7 +217,8 @@ SPECS.update(dict.fromkeys(("fft", "ifft", "rfft", "irfft"), _transform))
 def _sorting(t: AnyTerm) -> Spec:
     name, dtype = t.op.family.name, t.args[0].type.dtype
     dtype = "float32" if dtype == "bfloat16" else dtype  # NumPy has no functions for it; `expand` widens the operand
-    functions = [f"sort__{name}__{dtype}_"]
+    keys = name == "sort" and dtype == "float16"  # sorted as unsigned numbers
+    functions = [f"sort__{name}__{'uint16' if keys else dtype}_"]
     if name == "argsort" and t.args[0].type.kind != "c":  # places are sorted with the elements, as one number
         functions.append("sort__sort__uint64_")
     return Spec(name, tuple(functions), (("n",),), (("n",),), t.op.params["axis"])

@@ -69,6 +69,20 @@ def test_argsort_is_stable(rng, dtype):
         np.testing.assert_array_equal(back, np.argsort(v[:, ::-1], axis=1, kind="stable"))
 
 
+def test_halves_are_sorted_to_the_bit(rng):
+    """By keys: zeros of both signs, and NaN with all that they hold, stay in the order in which they lay."""
+    x = T.matrix("x", dtype="float16")
+    f = tg.function([x], [T.sort(x, axis=1), T.sort(x, axis=0), T.sort(x[:, ::-1], axis=1), T.sort(x.ravel())])
+    for n in (0, 1, 2, 7, 64, 65, 300, 2000):
+        any_bits = rng.integers(0, 2**16, (5, n)).astype(np.uint16)
+        zeros = rng.choice([0, 0x8000], (5, n)).astype(np.uint16)
+        for bits in (any_bits, zeros, np.where(rng.random((5, n)) < 0.4, zeros, any_bits), any_bits & 0x7FFF):
+            a = bits.view(np.float16)
+            wanted = [np.sort(v, axis, kind="stable") for v, axis in ((a, 1), (a, 0), (a[:, ::-1], 1), (a.ravel(), 0))]
+            for found, right in zip(f(a), wanted, strict=True):
+                np.testing.assert_array_equal(found.view(np.uint16), right.view(np.uint16))
+
+
 @pytest.mark.parametrize("cflags", ["", "-mno-avx512f"] if X86 else [""])
 @pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
 def test_rows_and_columns_are_sorted_as_numpy_does(rng, dtype, cflags):

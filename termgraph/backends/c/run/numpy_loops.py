@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from termgraph._lazy import lazy, pattern
-from termgraph.terms.dtypes import SORTED_STABLY
 
 blas, lapack = lazy("termgraph.backends.c.run.blas"), lazy("termgraph.terms.lapack")
 
@@ -145,7 +144,7 @@ def _sorter(function: str, dtype: str) -> tuple[int, int] | None:
     if sys.implementation.name != "cpython" or np.__version__.split(".")[0] != "2":
         return None
     functions = _array_functions(dtype)
-    kind = _QUICKSORT if function == "sort" and dtype not in SORTED_STABLY else _STABLE
+    kind = _QUICKSORT if function == "sort" else _STABLE
     address = functions[(_SORT if function == "sort" else _ARGSORT) + kind] if functions else None
     return (address, 0) if address and _sorts(function, dtype, address) else None
 

@@ -20,6 +20,40 @@ _LINES = """
 #if TG_SORTS_NUMBERS_$N
 TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n);
 #endif
+#if $N == 16
+/* Sort n floats of 16 bits by their keys (see tg_sort_key), which NumPy's function sorts as unsigned numbers. Zeros of
+   both signs are equal, and so are all NaN: they keep their order, as in a stable sort. Nonzero: no memory. */
+static int tg_sort_halves(int (*sort)(void *, int64_t, void *), uint16_t *a, int64_t n)
+{
+    int64_t zeros = 0, nans = 0;
+    for (int64_t i = 0; i < n; i++) zeros += (uint16_t)(a[i] << 1) == 0;
+    for (int64_t i = 0; i < n; i++) nans += (a[i] & 0x7fff) > 0x7c00;
+    uint16_t *kept = zeros + nans ? malloc((zeros + nans + 1) * sizeof *kept) : NULL;
+    if (zeros + nans) {
+        if (!kept) return 1;
+        for (int64_t i = 0, k = 0, j = zeros; i < n; i++) {
+            if ((uint16_t)(a[i] << 1) == 0) kept[k++] = a[i];
+            if ((a[i] & 0x7fff) > 0x7c00) kept[j++] = a[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint16_t u = a[i], key = u ^ (uint16_t)(u >> 15 ? 0xffff : 0x8000);
+        a[i] = (u & 0x7fff) > 0x7c00 ? 0xffff : u == 0x8000 ? 0x8000 : key;
+    }
+    sort(a, n, NULL);
+    int64_t first = 0;
+    for (int64_t end = zeros ? n : 0; first < end;) {
+        const int64_t middle = first + (end - first) / 2;
+        if (a[middle] < 0x8000) first = middle + 1;
+        else end = middle;
+    }
+    for (int64_t i = 0; i < n; i++) a[i] ^= a[i] >> 15 ? 0x8000 : 0xffff;
+    for (int64_t i = 0; i < zeros; i++) a[first + i] = kept[i];
+    for (int64_t i = 0; i < nans; i++) a[n - nans + i] = kept[zeros + i];
+    free(kept);
+    return 0;
+}
+#endif
 
 /* Sort n elements of $N bits into `out`, as keys (see tg_sort_key) or by NumPy's function. Nonzero: no memory. */
 TG_APART int tg_sort_$N(void *native, int kind, const void *source, void *target, int64_t n, int64_t step,
@@ -28,15 +62,20 @@ TG_APART int tg_sort_$N(void *native, int kind, const void *source, void *target
     const $T *x = source;
     $T *out = target, *row = out_step == 1 ? out : malloc(n * sizeof *row + 1);
     if (!row) return 1;
+    int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))native;
+    int failed = 0;
     for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
-#if TG_SORTS_NUMBERS_$N
+#if $N == 16
+    if (kind == 2) failed = tg_sort_halves(sort, row, n);
+    else
+#elif TG_SORTS_NUMBERS_$N
     if (!tg_sort_numbers_$N(row, kind, n))
 #endif
-        ((int (*)(void *, int64_t, void *))native)(row, n, NULL);
-    if (row == out) return 0;
+        sort(row, n, NULL);
+    if (row == out) return failed;
     for (int64_t i = 0; i < n; i++) out[i * out_step] = row[i];
     free(row);
-    return 0;
+    return failed;
 }
 
 /* Sort `count` lines that lie side by side, some of them at a time, which are copied together. Zero: not done. */

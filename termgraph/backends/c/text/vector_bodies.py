@@ -10,6 +10,7 @@ from typing import Any
 from termgraph.backends.c.text.vector_loops import place_of
 from termgraph.lower.lengths.index import ONE, poly
 from termgraph.lower.loops.tree import Accumulate, Let, Reduce, Write
+from termgraph.lower.push.kernel import ARG_FOLDS
 from termgraph.terms.dtypes import working_dtype
 from termgraph.terms.op import CONST
 from termgraph.terms.ops.elementwise import cast, switch
@@ -100,6 +101,14 @@ def _is_vector(x: Let, n: Reduce, inside: set[Any]) -> bool:
     dtype = x.term.type.dtype  # results of 16 bits would have to be rounded
     known = x.term.op.family.name in (("neg", "abs") if dtype == "float16" else WHOLE if dtype[0] == "i" else FLOATING)
     return known and same and any(a in inside for a in x.term.args)
+
+
+def finds_places(n: Reduce) -> bool:
+    """Whether all that a loop does is to find where extremes are, of numbers of which whole vectors can be compared."""
+    if not all(isinstance(x, (Let, Accumulate)) for x in n.body):
+        return False
+    known = all(t.kind in "biu" or t.dtype in ("float32", "float64") for t in (f.args[0].type for f in n.folds))
+    return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)
 
 
 # ---------------------------------------------------------------------- truth values

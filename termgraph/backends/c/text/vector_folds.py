@@ -23,6 +23,7 @@ from termgraph.backends.c.text.vector_bodies import (
     INFIX,
     INTS,
     STEPS,
+    finds_places,
     has_nan,
     mask_text,
     masked_dtype,
@@ -35,7 +36,7 @@ from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, nonneg
 from termgraph.lower.loops.tree import Accumulate, Branch, Call, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.push.arms import taken
-from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, scalars
+from termgraph.lower.push.kernel import LOAD, scalars
 from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.term import AnyTerm
 
@@ -113,7 +114,7 @@ class CPrinter(VectorLoops):
     ) -> None:
         """Folds for which whole vectors of elements are compared at once, or one after the other."""
         stop = end or self.poly(n.var.extent)
-        if _finds_places(n):
+        if finds_places(n):
             self.find_places(n, begin, stop, between)
         elif not n.lanes and not self.brief and self.are_whole_vectors(n, begin, stop):
             self.reduce_in_lanes(n, begin, stop)
@@ -503,11 +504,3 @@ class CPrinter(VectorLoops):
         if name == "abs":
             return f"tg_vector_abs_{short}({args[0]})"
         return f"-{args[0]}" if name == "neg" else INFIX[name].join(args)
-
-
-def _finds_places(n: Reduce) -> bool:
-    """Whether all that a loop does is to find where extremes are, of numbers of which whole vectors can be compared."""
-    if not all(isinstance(x, (Let, Accumulate)) for x in n.body):
-        return False
-    known = all(t.kind in "biu" or t.dtype in ("float32", "float64") for t in (f.args[0].type for f in n.folds))
-    return known and all(f.op.params["kind"] in ARG_FOLDS for f in n.folds)

@@ -330,8 +330,9 @@ _NUMBERS = """
 TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n)
 {
     const $T sign = ($T)1 << ($N - 1), infinite = (sign - 1) >> ($N == 64 ? 52 : 23) << ($N == 64 ? 52 : 23);
-    enum { FEW = 1024, MANY = 10000 };
-    if (kind > 2 || (TG_KEYS_$N * $N < 512 && n > (kind < 2 ? FEW : MANY))) return 0; /* NumPy's is as fast */
+    enum { FEW = 1024, MANY = 10000, LONG = TG_KEYS_$N * $N == 512, BLOCK = 16384 / $N };
+    if (kind > 2 || (!LONG && n > (kind < 2 ? FEW : MANY))) return 0; /* NumPy's is as fast */
+    if (LONG && kind < 2 && n <= BLOCK) return 0; /* it sorts these in registers */
     tg_key_$N room[FEW + TG_KEYS_$N], *a = given, *other = n > FEW ? malloc((n + TG_KEYS_$N) * sizeof *a) : room;
     if (!other) return 0;
     const $T flip = TG_FLIP_$N, turn = sign ^ flip;
