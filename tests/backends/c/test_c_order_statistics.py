@@ -51,11 +51,29 @@ def test_rows_of_every_order(n):
 def test_every_dtype(dtype):
     x, p = T.tensor("x", dtype=dtype, shape=(None, None)), T.lvector("p")
     f = tg.function([x, p], picked(x, p))
-    for n in (5, 70, 3000):
+    for n in (5, 33, 70, 3000):
         v = rng.integers(-100, 100, (3, n)).astype(np.dtype(x.dtype) if dtype != "bfloat16" else "float32")
         v = tg.function([], T.cast(T.constant(v), dtype))()
         places = rng.integers(0, n, 4)
         np.testing.assert_array_equal(f(v, places).astype("float64"), np.sort(v.astype("float64"), 1)[:, places])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+def test_bytes_are_counted(dtype):
+    """Places of rows of bytes, all of which there are, a few, or one; side by side or not."""
+    x, p = T.tensor("x", dtype=dtype, shape=(None, None)), T.lvector("p")
+    f = tg.function([x, p], [picked(x, p), picked(x[:, ::-2], p // 2), T.median(x, axis=0), T.percentile(x * 1, 30)])
+    for n in (33, 255, 256, 301, 4000):
+        some = rng.integers(0, 256, (3, n)).astype("uint8")
+        for v in (some, some & 3, some | 0x7F, some * 0, ~(some * 0)):
+            v = v > 127 if dtype == "bool" else v.view(dtype)
+            places = np.array([0, n // 2, n - 1, *rng.integers(0, n, 20)])
+            found = f(v, places)
+            np.testing.assert_array_equal(found[0], np.sort(v, 1)[:, places])
+            np.testing.assert_array_equal(found[1], np.sort(v[:, ::-2], 1)[:, places // 2])
+            np.testing.assert_array_equal(found[2], np.median(v, axis=0))
+            if dtype != "bool":
+                np.testing.assert_allclose(found[3], np.percentile(v, 30))
 
 
 @pytest.mark.parametrize("n", [3, 65, 400, 9000])

@@ -124,13 +124,35 @@ TG_NEAR static int64_t tg_near_place_$N(void *native, const $T *row, int64_t who
     return n;
 }
 
+/* The elements at k places of one sorted row of bytes, by how often each of the 256 is there: two counts in turn, as
+   one waits for its last change where equal elements follow each other. */
+TG_NEAR static void tg_places_of_bytes_$N(const $T *x, int64_t n, int64_t step, const int64_t *places,
+                                          int64_t place_step, int64_t k, $T *out, int64_t out_step)
+{
+    const uint8_t *bytes = (const uint8_t *)x, sign = ($T)-1 < 1 ? 128 : 0;
+    int64_t count[2][256] = {{0}}, i = 0;
+    for (; i + 2 <= n; i += 2) count[0][bytes[i * step] ^ sign]++, count[1][bytes[(i + 1) * step] ^ sign]++;
+    if (i < n) count[0][bytes[i * step] ^ sign]++;
+    int64_t upto = 0;
+    for (int v = 0; v < 256; v++) count[0][v] = upto += count[0][v] + count[1][v];
+    for (int64_t j = 0; j < k; j++) {
+        int found = 0; /* how many bytes up to which there are no more elements than come before the place */
+        for (int half = 128; half; half /= 2) found += count[0][found + half - 1] <= places[j * place_step] ? half : 0;
+        out[j * out_step] = ($T)(found ^ sign);
+    }
+}
+
 /* The elements at k places of one sorted row. `room` holds it twice. */
 TG_NEAR static void tg_places_of_row_$N(void *native, const $T *x, int64_t n, int64_t step, const int64_t *places,
                                         int64_t place_step, int64_t k, $T *out, int64_t out_step, $T *room)
 {
-    enum { FEW = 256, MANY = 16 };
+    enum { FEW = 256, MANY = 16, COUNTED = 32 };
     $T *row = room, *kept = room + n;
     int64_t numbers = 0, first = 0, count = 0;
+    if (sizeof($T) == 1 && n > COUNTED) {
+        tg_places_of_bytes_$N(x, n, step, places, place_step, k, out, out_step);
+        return;
+    }
     if (n <= FEW || k > MANY) {
         for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
         ((int (*)(void *, int64_t, void *))native)(row, n, NULL);

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from termgraph._lazy import lazy, pattern
+from termgraph._lazy import lazy
 from termgraph.backends.c.text import library_calls
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.float32 import OWN
@@ -31,7 +31,7 @@ from termgraph.backends.c.text.vector_bodies import (
     vector_dtype,
     width_of,
 )
-from termgraph.backends.c.text.vector_loops import VectorLoops, place_of
+from termgraph.backends.c.text.vector_loops import VectorLoops, is_ahead, is_before, place_of
 from termgraph.backends.cstyle import BLOCK, power_of_two
 from termgraph.lower.lengths.index import ONE, nonneg
 from termgraph.lower.loops.tree import Accumulate, Branch, Call, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
@@ -49,23 +49,6 @@ FEW_LANES = 16  # elements of which each by itself is as fast as two loops
 TRUTHS = {1: "uint8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}  # in which truth values are folded
 LITTLE = 8  # statements of a loop over partial results that is written out
 PLACES = 512  # elements among which the largest is found at once
-
-
-_GIVEN = pattern(r"\b(\w+) = ")  # a name that a loop gives to a value
-
-
-def _is_ahead(load: str, loop: Sequence[str], known: set[str]) -> bool:
-    """Whether a load may stand before a loop's body: each step does it, and its index asks for nothing found there."""
-    depth = min(len(line) - len(line.lstrip()) for line in loop) + 4
-    each = any(load in line and len(line) - len(line.lstrip()) == depth for line in loop)
-    return each and _is_before(load, loop, known)
-
-
-def _is_before(load: str, loop: Sequence[str], known: set[str]) -> bool:
-    """Whether an index asks for nothing that is found in a loop, and no choice whether the element is there."""
-    given = {name for line in loop for name in _GIVEN.findall(line)} - known
-    chosen = any("?" in line.partition(load)[0] for line in loop if load in line)
-    return not chosen and not given & set(re.findall(r"\w+", load))
 
 
 def _before_arms(nodes: Sequence[Node]) -> set[Any]:
@@ -174,7 +157,7 @@ class CPrinter(VectorLoops):
         stored = {n.buf for n in inside if isinstance(n, Write)}
         folds = [n.fold.type.dtype for n in inside if isinstance(n, Accumulate)]
         loads = self.truths(written, stored)
-        if not loads or "float64" not in folds or not all(_is_ahead(load, written, {i, "u"}) for load in loads):
+        if not loads or "float64" not in folds or not all(is_ahead(load, written, {i, "u"}) for load in loads):
             return
         del self.lines[at:]
         if cheap := not any(map(VECTOR_CALL.search, written)):
@@ -197,7 +180,7 @@ class CPrinter(VectorLoops):
         if s.var is None or len(dtypes) > 1 or not dtypes <= set(INTS) or any(isinstance(x, Branch) for x in walk([s])):
             return
         loads = [
-            x for x in self.truths(written, stored) if re.search(rf"\b{i}\b", x) and _is_before(x, written, {i, "u"})
+            x for x in self.truths(written, stored) if re.search(rf"\b{i}\b", x) and is_before(x, written, {i, "u"})
         ]
         del self.lines[at:]
         rows = s.var.extent

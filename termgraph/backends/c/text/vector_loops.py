@@ -5,12 +5,13 @@ Making a vector loop of a long body takes gcc three times as long as translating
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from termgraph._lazy import lazy
+from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.text.diagonals import one_apart
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.backends.c.text.ranges import VECTOR_CALL
@@ -292,6 +293,23 @@ class VectorLoops(Printer):
         read = {place[0] for x in inside if isinstance(x, Let) and (place := place_of(x)) is not None}
         kept = all(x.mode == "set" for x in inside if isinstance(x, Write))
         return kept and not self.written & (read | set(self.aliased))
+
+
+_GIVEN = pattern(r"\b(\w+) = ")  # a name that a loop gives to a value
+
+
+def is_ahead(load: str, loop: Sequence[str], known: set[str]) -> bool:
+    """Whether a load may stand before a loop's body: each step does it, and its index asks for nothing found there."""
+    depth = min(len(line) - len(line.lstrip()) for line in loop) + 4
+    each = any(load in line and len(line) - len(line.lstrip()) == depth for line in loop)
+    return each and is_before(load, loop, known)
+
+
+def is_before(load: str, loop: Sequence[str], known: set[str]) -> bool:
+    """Whether an index asks for nothing that is found in a loop, and no choice whether the element is there."""
+    given = {name for line in loop for name in _GIVEN.findall(line)} - known
+    chosen = any("?" in line.partition(load)[0] for line in loop if load in line)
+    return not chosen and not given & set(re.findall(r"\w+", load))
 
 
 def place_of(x: Let) -> tuple[Any, Poly] | None:
