@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from termgraph.backends.c.text.moved_bits import moved, moves_of
 from termgraph.backends.dialects import Dialect
 from termgraph.backends.indices import CheckedIndices, by_extremes
 from termgraph.backends.references import references
@@ -82,7 +83,8 @@ class Printer:
         self.aliased: Collection[Buf] = ()  # buffers of which two may be one
         self.brief = False  # whether little text matters more than fast loops
         self.part_length: int | None = None  # of a fold in parts, each from..to-1: how long all of them are known to be
-        self.written = {n.buf for n in walk(list(nodes)) if isinstance(n, Write)}
+        writes = [n for n in walk(list(nodes)) if isinstance(n, Write)]
+        self.written, self.moved = {n.buf for n in writes}, moves_of(n.value for n in writes)
 
     # ------------------------------------------------------------------ lines
     def add(self, *lines: str) -> None:
@@ -172,7 +174,7 @@ class Printer:
     def ref(self, t: Any) -> str:
         """The text that stands for a term's value."""
         if t.op is CONST:
-            return self.d.literal(t.value, t.type.dtype)
+            return self.d.constant(t.value, t.type.dtype)
         if t in self.inline:
             return self.inline.pop(t)
         if t in self.outside and self.text[t] == self.outside[t]:
@@ -238,8 +240,12 @@ class Printer:
 
     def define(self, t: AnyTerm, text: str) -> None:
         """Name a value."""
-        name = self.names.new("v")
+        name, bits = self.names.new("v"), getattr(text, "bits", None)
         self.add(f"const {self.d.ctype(t.type.dtype)} {name} = {text};")
+        if bits is not None and t in self.moved:
+            stored = self.names.new("h")
+            self.add(f"const {self.d.bits_type(t.type.dtype)} {stored} = {bits};")
+            name = moved(name, stored)
         self.call_it(t, name)
 
     def on_let(self, n: Let) -> None:

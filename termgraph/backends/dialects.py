@@ -23,11 +23,17 @@ class Dialect(Protocol):
     def literal(self, value: Any, dtype: str) -> str:
         """A number."""
 
+    def constant(self, value: Any, dtype: str) -> str:
+        """A number as an operand, or to be stored."""
+
     def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts."""
 
     def load(self, buf: Buf, offset: str) -> str:
         """Read an element."""
+
+    def bits_type(self, dtype: str) -> str:
+        """The type of an element's bits."""
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""

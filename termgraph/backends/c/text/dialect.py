@@ -12,6 +12,7 @@ import numpy as np
 
 from termgraph.backends.c.run import numpy_loops
 from termgraph.backends.c.text import prelude
+from termgraph.backends.c.text.moved_bits import PAIRS, Moved, bits_of, constant_bits, moved
 from termgraph.lower.push.kernel import Buf
 from termgraph.terms.dtypes import can_cast, kind_of, numpy_dtype, working_dtype
 from termgraph.terms.op import CONST, Op
@@ -249,11 +250,17 @@ class CDialect:
     aligned = " __attribute__((aligned(64)))"
     on_host = True  # whether compiled functions of NumPy and SciPy can be called
     has_blocks = True  # whether a block of statements is an expression
+    moved = frozenset((*HALVES, *PAIRS))  # dtypes whose elements are moved as their bits
     literal = staticmethod(literal)
 
     def kept_ctype(self, dtype: str) -> str:
         """The type of a value that is made outside of a loop: of choices by a _Bool from there gcc makes no vectors."""
         return "int32_t" if dtype == "bool" else self.ctype(dtype)
+
+    def constant(self, value: Any, dtype: str) -> str:
+        """A number as an operand, or to be stored."""
+        text = self.literal(value, dtype)
+        return moved(text, constant_bits(value, dtype)) if dtype in self.moved else text
 
     def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
         """An element-wise op applied to argument texts; NotInC if the op table has no text for its dtypes."""
@@ -272,7 +279,10 @@ class CDialect:
         general, known = _BOUNDED.get(f"{op.name}_{SHORT[given]}", ("", ""))
         if general and written.startswith(general) and all(_is_number(a) for a in t.args[1:]):
             written = known + written.removeprefix(general)
-        return written if op.exact else rounded(written, out)
+        if not op.exact:
+            return rounded(written, out)
+        bits = bits_of(t, args, self.truth(given, args[0])) if out in self.moved else None
+        return written if bits is None else moved(written, bits)
 
     def spelling(self, op: Op, dtype: str) -> str | None:
         """The text of the op table for operands of a dtype, if what it calls is there."""
@@ -332,7 +342,13 @@ class CDialect:
         place = f"{buf.name}[{offset}]"
         if buf.dtype == "bool" and buf.kind == "input":  # any byte but 0 is true there, as in NumPy
             return f"({place} != 0)"
-        return f"tg_from_{HALVES[buf.dtype]}({place})" if buf.dtype in HALVES else place
+        if buf.dtype in HALVES:
+            return moved(f"tg_from_{HALVES[buf.dtype]}({place})", place)
+        return moved(place, f"*(const {PAIRS[buf.dtype]} *)({buf.name} + {offset})") if buf.dtype in PAIRS else place
+
+    def bits_type(self, dtype: str) -> str:
+        """The type of an element's bits."""
+        return PAIRS.get(dtype) or self.stored_type(dtype)
 
     def store(self, buf: Buf, offset: str, value: str, mode: str) -> str:
         """Write or add to an element."""
@@ -341,6 +357,10 @@ class CDialect:
             return self.store_if(buf, offset, value, sign)
         if mode in JOINED:
             value, mode = self.joined(JOINED[mode], buf.dtype, self.load(buf, offset), value), "set"
+        if mode == "set" and isinstance(value, Moved):
+            if buf.dtype in PAIRS:
+                return f"*({PAIRS[buf.dtype]} *)({buf.name} + {offset}) = {value.bits};"
+            return f"{buf.name}[{offset}] = {value.bits};"
         if buf.dtype in HALVES:
             if mode == "add":
                 value = rounded(f"{self.load(buf, offset)} + {value}", buf.dtype)

@@ -13,7 +13,7 @@ from typing import Any
 
 from termgraph._lazy import lazy, pattern
 from termgraph.backends.c.build import compilers
-from termgraph.backends.c.text import float32
+from termgraph.backends.c.text import float32, moved_bits
 from termgraph.backends.c.text.wide_texts import wide_functions
 from termgraph.terms.op import OPS, Op
 from termgraph.terms.ops import elementwise  # noqa: F401  the rows of the table
@@ -292,6 +292,7 @@ _TYPES = {
 }
 _FIXED = {
     **_TYPES,
+    **moved_bits.TYPES,
     **wide_functions(),
     "tg_philox": _philox(),
     **_whole_as_double(),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from termgraph.backends.c.text import dialect as c
+from termgraph.backends.c.text.moved_bits import Moved, moved
 from termgraph.backends.cuda.text import complexes
 from termgraph.backends.cuda.text.complexes import is_complex
 from termgraph.backends.cuda.text.from_c import device_spelling
@@ -65,6 +66,7 @@ class CudaDialect(c.CDialect):
     simd = ""
     aligned = ""
     on_host = has_blocks = False
+    moved = frozenset(c.HALVES)
     literal = staticmethod(literal)
 
     def expression(self, t: AnyTerm, args: Sequence[str]) -> str:
@@ -102,10 +104,12 @@ class CudaDialect(c.CDialect):
 
     def read(self, dtype: str, place: str) -> str:
         """An element in memory as a number."""
-        return f"{reader(dtype)}({place})" if dtype in c.HALVES else place
+        return moved(f"{reader(dtype)}({place})", place) if dtype in c.HALVES else place
 
     def written(self, dtype: str, value: str) -> str:
         """A number, rounded already, as it is stored."""
+        if dtype in c.HALVES and isinstance(value, Moved):
+            return value.bits
         return f"{c.STORED[dtype]}({value})" if dtype in c.HALVES else value
 
     def load(self, buf: Buf, offset: str) -> str:
