@@ -87,6 +87,20 @@ def test_complex_numbers_at_the_ends_and_near_one_are_those_of_numpy(gpu, dtype,
 
 
 @emulated
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_moved_floats_of_16_bits_keep_what_nan_holds(gpu, dtype):
+    x = T.vector("x", dtype=dtype)
+    given = np.arange(2**16, dtype="uint16").view(numpy_dtype(dtype))
+    f = tg.function([x], [T.concatenate([x[::-1], x]), T.roll(-x, 3), T.abs(x)])
+    joined, rolled, sizes = (np.asarray(r).view("uint16") for r in f(given))
+    bits = given.view("uint16")
+    np.testing.assert_array_equal(joined, np.concatenate([bits[::-1], bits]))
+    np.testing.assert_array_equal(rolled, np.roll(bits ^ 0x8000, 3))
+    np.testing.assert_array_equal(sizes, bits & 0x7FFF)
+
+
+
+@emulated
 def test_what_has_no_kernel_runs_on_the_cpu(gpu, rng):
     x = T.fmatrix("x")
     f = tg.function([x], [T.exp(T.unique(T.tanh(x))).sum(), T.arccos(T.cast(x, "complex64"))])
