@@ -99,7 +99,6 @@ def test_moved_floats_of_16_bits_keep_what_nan_holds(gpu, dtype):
     np.testing.assert_array_equal(sizes, bits & 0x7FFF)
 
 
-
 @emulated
 def test_what_has_no_kernel_runs_on_the_cpu(gpu, rng):
     x = T.fmatrix("x")
