@@ -227,5 +227,5 @@ PLACES = _of(
     "argpartition",
     "const $T *const keys = moved ? room : row;\n"
     "        for (int64_t i = 0; moved && i < n; i++) room[i] = row[given[i]];",
-    "for (int64_t i = 0; (b == 0 || count > 1) && i < n; i++) given[i] = i;",
+    "for (int64_t i = 0; (b == 0 || places_apart || count > 1) && i < n; i++) given[i] = i;",
 )
