@@ -152,10 +152,10 @@ def _argpartition(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     _within(x, places)
     x, places = _batches(x, places)
     order = np.argsort(x, axis=-1, kind="stable")
-    marks = np.zeros(x.shape, np.int64)
+    marks = np.zeros(x.shape, np.min_scalar_type(2 * places.shape[-1]))  # few bits are sorted by digits
     np.put_along_axis(marks, places, 1, axis=-1)
     parts = np.empty_like(marks)  # in which part an element is: places are parts of their own
-    np.put_along_axis(parts, order, 2 * np.cumsum(marks, axis=-1) - marks, axis=-1)
+    np.put_along_axis(parts, order, 2 * np.cumsum(marks, axis=-1, dtype=marks.dtype) - marks, axis=-1)
     return np.argsort(parts, axis=-1, kind="stable").astype(np.int64, copy=False)
 
 

@@ -305,6 +305,19 @@ def test_of_values_for_one_place_the_last_wins(order, monkeypatch):
             np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
 
 
+def test_a_place_in_range_by_its_own_form_is_claimed():
+    """It is not checked, but asked for and written to."""
+    x, y, i = T.tensor("x", dtype="float32", shape=(5, 6)), T.fmatrix("y"), T.lvector("i")
+    near = i % 5
+    outputs = [T.set_subtensor(x[near, 3], 1), T.set_subtensor(x[near, 3], x[near, 3] * 2), T.set_subtensor(x[near], y)]
+    rng = np.random.default_rng(3)
+    values = [rng.standard_normal(s).astype("float32") for s in ((5, 6), (40, 6))] + [rng.integers(-30, 30, 40)]
+    want = tg.function([x, y, i], outputs)(*values)
+    with emulation() as device:
+        for got, expected in zip(Executable(program([x, y, i], outputs), device)(*values), want):
+            np.testing.assert_array_equal(np.asarray(got), expected)
+
+
 def test_a_scatter_of_rows_claims_rows():
     x, y, i = T.fmatrix("x"), T.fmatrix("y"), T.lvector("i")
     claim = program([x, y, i], [T.set_subtensor(x[i], y)]).kernels[2]

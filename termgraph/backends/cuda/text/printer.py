@@ -16,6 +16,7 @@ from termgraph.backends.cuda.text.dialect import CudaDialect
 from termgraph.backends.cuda.text.nests import shared_inside
 from termgraph.backends.cuda.text.scatter import Claim
 from termgraph.lower.lengths.index import Poly, Var
+from termgraph.lower.lengths.polynomials import values
 from termgraph.lower.loops.tree import Branch, Columns, Let, Loop, Node, Reduce, Sweep, Write, walk
 from termgraph.lower.memory.plan import loads
 from termgraph.lower.push.kernel import ARG_FOLDS, LOAD, Buf
@@ -63,6 +64,8 @@ class CudaPrinter(Printer):
         found = super().used_once(nodes)
         if nodes is self.chunk:
             found &= self.once
+        if self.claim:  # the place that is claimed is asked for, and then written to
+            found -= {*values(self.claim.key)}
         return {t for t in found if t not in self.cached.terms} if self.cached else found
 
     def on_let(self, n: Let) -> None:

@@ -134,6 +134,7 @@ def _claim(writer: Any, claim: Claim, nest: Sequence[Loop]) -> None:
     vars_ = [loop.var for loop in nest]
     count = product([v.extent for v in vars_]) if vars_ else ONE
     p = writer.printer(lets)
+    p.claim = claim
     with p.block(grid_loop("t", p.poly(count))):
         writer.decompose(p, vars_, "t")
         p.body(lets)
