@@ -11,7 +11,7 @@ _SINGLES, _SINGLE = packing(32, "tg_packed_singles")
 # Vectors of 32 bytes whose elements are packed.
 PACKS = f"""
 #ifndef TG_PACKS
-#if defined(__AVX2__)
+#if defined(__AVX2__) && !defined(__clang__) /* which has not all of the builtins */
 #define TG_PACKS 1
 {_WORDS}
 {_SINGLES}
