@@ -83,6 +83,18 @@ def test_its_values_at_special_points(linker):
     np.testing.assert_allclose(f(*far.T), confluent.special.hyp1f1(*far.T), rtol=1e-12)
 
 
+@pytest.mark.parametrize("linker", LINKERS)
+def test_polynomials_that_end_before_the_pole_of_their_series(linker):
+    """Kummer's transformation does not hold for them."""
+    f, z = compiled(linker), np.array([-40.0, -1.0, -0.3, 0.0, 0.7, 2.0, 30.0])
+    for n, more in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 4), (6, 2)]:
+        term = wanted = np.ones_like(z)
+        for k in range(n):
+            term = term * (k - n) * z / ((k - n - more) * (k + 1))
+            wanted = wanted + term
+        np.testing.assert_allclose(f(z * 0 - n, z * 0 - n - more, z), wanted, rtol=1e-11)
+
+
 def test_its_gradient_goes_to_the_argument(rng):
     tg.verify_grad(lambda x: T.hyp1f1(1.5, [[2.5], [-0.5]], x), [rng.normal(size=(2, 4)) * 3], rng=rng)
     a, x = T.dscalar("a"), T.dvector("x")

@@ -56,22 +56,27 @@ def _plain(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
 def _turned(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Kummer's transformation, where the difference of the parameters is exact."""
     other, lacks = _difference(b, a)
-    return np.where((lacks == 0) & (z < 0), np.exp(z) * _plain(other, b, -z), np.nan)
+    return np.where((lacks == 0) & (z < 0) & _turns(b), np.exp(z) * _plain(other, b, -z), np.nan)
+
+
+def _turns(b: np.ndarray) -> np.ndarray:
+    """Where Kummer's transformation holds: a series that ends before its pole at b = 0, -1, ... has another sum."""
+    return (b > 0) | (b != np.floor(b))
 
 
 def _doubled(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
     first = _in_two((a, np.zeros_like(a)), b, z)
-    return np.where(z < 0, _scaled(_in_two(_difference(b, a), b, -z), z), first)
+    return np.where(z < 0, _scaled(_in_two(_difference(b, a), b, -z), b, z), first)
 
 
 def _doubled_turned(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
     first = _in_two((a, np.zeros_like(a)), b, z)
-    return np.where(z < 0, first, _scaled(_in_two(_difference(b, a), b, -z), z))
+    return np.where(z < 0, first, _scaled(_in_two(_difference(b, a), b, -z), b, z))
 
 
-def _scaled(series: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _scaled(series: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
     scale = np.exp(z)
-    return np.where((scale > 1e-290) & (scale < 1e290), scale * series, np.nan)
+    return np.where(_turns(b) & (scale > 1e-290) & (scale < 1e290), scale * series, np.nan)
 
 
 def _in_two(a: Two, b: np.ndarray, z: np.ndarray) -> np.ndarray:

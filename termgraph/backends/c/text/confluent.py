@@ -79,8 +79,8 @@ static double tg_hyp1f1_series_f64(double a, double b, double z)
     if (found == found) return found;
     const tg_two same = {{a, 0}}, other = tg_two_sum(b, -a);
     const double scale = exp(z);
-    const int scaled = scale > 1e-290 && scale < 1e290;
-    if (z < 0 && other.low == 0) found = scale * tg_hyp1f1_plain_f64(other.high, b, -z);
+    const int turns = b > 0 || b != floor(b), scaled = turns && scale > 1e-290 && scale < 1e290;
+    if (z < 0 && turns && other.low == 0) found = scale * tg_hyp1f1_plain_f64(other.high, b, -z);
     if (found == found) return found;
     for (int way = 0; way < 2; way++) {{
         if ((z < 0) == way) found = tg_hyp1f1_in_two_f64(same, b, z);
