@@ -61,7 +61,8 @@ def _turned(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def _turns(b: np.ndarray) -> np.ndarray:
     """Where Kummer's transformation holds: a series that ends before its pole at b = 0, -1, ... has another sum."""
-    return np.logical_or(b > 0, b != np.floor(b))
+    holds: np.ndarray = (b > 0) | (b != np.floor(b))
+    return holds
 
 
 def _doubled(a: np.ndarray, b: np.ndarray, z: np.ndarray) -> np.ndarray:
