@@ -7,7 +7,6 @@ runs them.
 """
 
 import os
-import pathlib
 import random
 import signal
 import time
@@ -78,15 +77,12 @@ def pytest_runtest_setup(item):
 def chosen_linker(request):
     """Functions run on the virtual machine, unless the test module sets LINKER or the command line says --linker.
 
-    In `backends/c` they are C programs.
-
     Tests marked `machine(why)` are about the virtual machine and run on it always. A module whose formulas are long,
     and which asks for their values alone, may set CFLAGS to have them compiled in less time.
     """
     import termgraph
 
-    of_folder = "c" if pathlib.Path(request.path).parent.name == "c" else request.config.getoption("--linker")
-    chosen = getattr(request.module, "LINKER", None) or of_folder
+    chosen = getattr(request.module, "LINKER", None) or request.config.getoption("--linker")
     if request.node.get_closest_marker("machine"):
         chosen = "py"
     given = request.config.getoption("--cflags") or getattr(request.module, "CFLAGS", "")

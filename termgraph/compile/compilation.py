@@ -104,7 +104,7 @@ class Compilation:
         The loop that finds an extreme and the one that asks where it is may see different products, of which one is
         rounded before. It is asked of the whole graph, which may run in several parts.
         """
-        return self.options.multiply_add and not criterion.looks_for_numbers(self.roots)
+        return self.options.multiply_add and not criterion.looks_for_numbers(self.placed.roots)
 
     def give_placed(self, placed: Placed) -> None:
         """Take a placed graph that was kept, instead of making it."""

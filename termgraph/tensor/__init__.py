@@ -23,6 +23,7 @@ from termgraph.terms import relational as _relational  # noqa: F401  kanren unde
 from termgraph.terms import serial as _serial  # noqa: F401  and pickle writes them
 from termgraph.terms.ops import fft as _fft  # noqa: F401  ops of namespaces that come later are no user's
 from termgraph.terms.ops import pooling as _pooling  # noqa: F401
+from termgraph.terms.ops import resampling as _resampling  # noqa: F401
 from termgraph.terms.ops import triangles as _triangles  # noqa: F401
 from termgraph.terms.types import TensorType as TensorType
 

@@ -135,7 +135,7 @@ INDEXING = [
     ("indexing.dot", T.dot(x, v)[0], T.dot(x[0], v)),
     ("indexing.alloc", T.alloc(s, 3, n)[1], T.alloc(s, n)),
     ("indexing.alloc", T.alloc(v, 3, L(v, 0))[:2], T.alloc(v, 2, L(v, 0))),
-    ("indexing.join", T.stack([v, w])[1], w),
+    ("indexing.join", T.stack([v, v * 2.0])[1], v * 2.0),
     ("indexing.join", T.concatenate([x, y])[:, 0], T.concatenate([x[:, 0], y[:, 0]])),
     ("indexing.join", T.concatenate([c, d])[0:2], c[0:2]),
     ("indexing.item", T.stack([s, s * 2.0, n])[2], T.cast(n, "float64")),

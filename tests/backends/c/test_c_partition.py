@@ -8,6 +8,7 @@ import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
 from termgraph.terms.ops import sorting as ops
 
+LINKER = "c"
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 
 rng = np.random.default_rng(12)
