@@ -137,7 +137,7 @@ def dead_functions(rounds, monkeypatch):
 
 
 def test_arrays_of_functions_that_nobody_has_go_when_memory_grows(monkeypatch):
-    assert dead_functions(20, monkeypatch) > 12
+    assert dead_functions(10, monkeypatch) > 5
 
 
 class Undying:
@@ -155,7 +155,7 @@ class Undying:
 
 def test_what_is_made_while_all_is_collected_is_not_waited_for(monkeypatch):
     Undying()
-    dead_functions(8, monkeypatch)
+    dead_functions(4, monkeypatch)
     Undying.more = False
 
 

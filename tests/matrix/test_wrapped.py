@@ -20,7 +20,7 @@ def test_some_ops_on_the_virtual_machine():
 
 @needs_c
 def test_some_ops_in_c():
-    agree(seconds=3600, seed=2, limit=16, together=40, mode=tg.Mode(linker="auto"))
+    agree(seconds=3600, seed=2, limit=10, together=40, mode=tg.Mode(linker="auto"))
 
 
 @pytest.mark.slow

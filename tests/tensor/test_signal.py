@@ -250,3 +250,8 @@ def test_the_real_part_of_an_analytic_signal_is_the_signal(n):
     for points in (1, n, n + 3, max(1, n - 2)):
         got = tg.function([y], S.hilbert(y, points))(x)
         np.testing.assert_allclose(got, ss.hilbert(x, points), atol=1e-14)
+
+
+def test_the_analytic_signal_of_one_element():
+    x = T.dvector("x")
+    np.testing.assert_array_equal(tg.function([x], S.hilbert(x))([3.0]), [3.0 + 0.0j])
