@@ -17,7 +17,7 @@ from termgraph.tensor.likes import DTypeLike, TensorLike
 from termgraph.tensor.reductions import all as all_over
 from termgraph.tensor.reductions import to_dtype
 from termgraph.tensor.selecting import take_along_axis
-from termgraph.tensor.shaping import broadcast_to, dimshuffle, on_axis, ravel, reshape, specify_shape
+from termgraph.tensor.shaping import broadcast_to, dimshuffle, moveaxis, on_axis, ravel, reshape, specify_shape
 from termgraph.tensor.variable import Constant, TensorVariable, Variable, is_plain_number
 from termgraph.tensor.wrap import as_tensor
 from termgraph.terms.dtypes import HALVES, promote
@@ -110,9 +110,7 @@ def argpartition(x: TensorLike, kth: int | Sequence[int], axis: int | None = -1)
 
 def _at_places(op: Op, x: TensorLike, kth: int | Sequence[int], axis: int | None) -> TensorVariable:
     x, axis = _axis(x, axis)
-    places, others = _places(kth, length(x, axis), op.name), [d for d in range(x.ndim) if d != axis]
-    found = op(dimshuffle(x, *others, axis), places)
-    return dimshuffle(found, *range(axis), x.ndim - 1, *range(axis, x.ndim - 1))
+    return moveaxis(op(moveaxis(x, axis, -1), _places(kth, length(x, axis), op.name)), -1, axis)
 
 
 def _places(kth: int | Sequence[int], n: Any, who: str) -> TensorVariable:
@@ -129,7 +127,7 @@ def _places(kth: int | Sequence[int], n: Any, who: str) -> TensorVariable:
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"{who}: kth {k} is out of range for an axis of {n} elements")
-    return as_tensor(np.where(places < 0, places.astype(np.int64) + n, places.astype(np.int64)))
+    return as_tensor(places.astype(np.int64) % max(n, 1))
 
 
 @on_terms

@@ -33,10 +33,10 @@ def checked_on_error(name: str, on_error: str) -> str:
     return on_error
 
 
-def _solved(op: Op, a: TensorLike, b: TensorLike, **params: object) -> TensorVariable:
+def _solved(op: Op, matrix: Sequence[TensorLike], b: TensorLike, **params: object) -> TensorVariable:
     """The solution for b, a vector if it has one dimension, else (batches of) matrices."""
     b = as_tensor(b)
-    found = op(a, expand_dims(b, -1) if b.ndim == 1 else b, **params)
+    found = op(*matrix, expand_dims(b, -1) if b.ndim == 1 else b, **params)
     return squeeze(found, -1) if b.ndim == 1 else found
 
 
@@ -64,7 +64,7 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, on_error
     if lower < 0 or upper < 0:
         raise ValueError(f"solve_banded: l_and_u must not be negative, got {(lower, upper)}")
     return _solved(
-        ops.solve_banded, ab, b, lower=lower, upper=upper, on_error=checked_on_error("solve_banded", on_error)
+        ops.solve_banded, [ab], b, lower=lower, upper=upper, on_error=checked_on_error("solve_banded", on_error)
     )
 
 
@@ -82,7 +82,7 @@ def solveh_banded(ab: TensorLike, b: TensorLike, lower: bool = False, on_error: 
     >>> T.linalg.solveh_banded([[0.0, 1.0, 1.0], [4.0, 4.0, 4.0]], [5.0, 6.0, 5.0]).eval()
     array([1., 1., 1.])
     """
-    return _solved(ops.solveh_banded, ab, b, lower=bool(lower), on_error=checked_on_error("solveh_banded", on_error))
+    return _solved(ops.solveh_banded, [ab], b, lower=bool(lower), on_error=checked_on_error("solveh_banded", on_error))
 
 
 # ---------------------------------------------------------------------- one number along each diagonal
@@ -124,10 +124,8 @@ def solve_toeplitz(
     array([1., 1., 1.])
     """
     c, r = _column_and_row("solve_toeplitz", c_or_cr)
-    b = _doubled(as_tensor(b))
-    x = ops.solve_toeplitz(c, r, expand_dims(b, -1) if b.ndim == 1 else b,
-                           on_error=checked_on_error("solve_toeplitz", on_error))  # fmt: skip
-    return squeeze(x, -1) if b.ndim == 1 else x
+    on_error = checked_on_error("solve_toeplitz", on_error)
+    return _solved(ops.solve_toeplitz, [c, r], _doubled(as_tensor(b)), on_error=on_error)
 
 
 @on_terms

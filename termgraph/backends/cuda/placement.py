@@ -18,6 +18,7 @@ from termgraph.lower.storage.routine_table import SPECS
 from termgraph.terms.ops.basic import nth
 from termgraph.terms.ops.call import inline_calls
 from termgraph.terms.ops.loop import loop
+from termgraph.terms.ops.sorting import AT_PLACES
 from termgraph.terms.term import AnyTerm, Term
 from termgraph.terms.traverse import children_first
 from termgraph.terms.types import TensorType
@@ -25,7 +26,7 @@ from termgraph.terms.types import TensorType
 PRODUCTS = ("dot", "matmul", "gemm")
 ORDERED = (
     "max", "min", "max_or_lowest", "min_or_highest", "argmax", "argmin", "sort", "argsort", "argtopk", "searchsorted",
-    "order_statistics", "partition", "argpartition", "softmax", "log_softmax", "logsumexp",
+    *AT_PLACES, "softmax", "log_softmax", "logsumexp",
 )  # fmt: skip
 
 

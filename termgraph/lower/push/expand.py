@@ -24,6 +24,7 @@ from termgraph.terms.ops.elementwise import add, exp, exp_below_zero, isfinite, 
 from termgraph.terms.ops.indexing import gather
 from termgraph.terms.ops.loop import inherit_places, loop
 from termgraph.terms.ops.reduce import max_or_lowest, sum_
+from termgraph.terms.ops.sorting import AT_PLACES
 from termgraph.terms.term import AnyTerm, Const, mk
 from termgraph.terms.traverse import rebuild, region
 from termgraph.terms.types import Axes, TupleType
@@ -145,9 +146,7 @@ WIDENED = {
     "sort": ("bfloat16",),
     "argsort": ("bfloat16",),
     "argtopk": ("bfloat16",),
-    "order_statistics": HALVES,
-    "partition": HALVES,
-    "argpartition": HALVES,
+    **dict.fromkeys(AT_PLACES, HALVES),
 }
 BLAS_DTYPES = ("float32", "float64", "complex64", "complex128")
 

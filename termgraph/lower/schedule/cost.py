@@ -25,6 +25,7 @@ from termgraph.lower.loops.tree import (
     Write,
 )
 from termgraph.lower.push.kernel import own_cost
+from termgraph.terms.ops.sorting import AT_PLACES
 
 
 def work(nodes: Sequence[Node]) -> Poly:
@@ -93,7 +94,7 @@ def routine_work(n: Routine) -> Poly:
         return 2 * product([size for name, size in n.sizes.items() if name[0] in "dm"]) + 100
     if n.spec.text == "isin":
         return 4 * n.sizes["whole"] + 8 * n.sizes["n"] + 100
-    if n.spec.text in ("order_statistics", "partition", "argpartition"):
+    if n.spec.text in AT_PLACES:
         return 4 * n.sizes["n"] + 100
     if n.spec.text == "argtopk":
         return 4 * n.sizes["n"] + 30 * n.sizes["k"] + 100

@@ -16,7 +16,7 @@ from termgraph.lower.lengths.index import Poly, poly
 from termgraph.terms.dtypes import HALVES, promote, working_name
 from termgraph.terms.ops.linalg import NOT_FINITE, NOT_FINITE_LSTSQ, lapack_dtype
 from termgraph.terms.ops.precision import DOUBLE, LETTERS, NO_EIGENVALUES, NO_SVD, NOT_FINITE_EIG, UNITARY, computed_in
-from termgraph.terms.ops.sorting import too_few
+from termgraph.terms.ops.sorting import AT_PLACES, too_few
 from termgraph.terms.term import AnyTerm
 from termgraph.terms.types import TupleType
 
@@ -120,12 +120,14 @@ def _declare(
 
     def rule(t: AnyTerm) -> Spec:
         called = function if isinstance(function, str) else function(t.op.params)
-        return Spec("loop", (f"linalg__{called}__{'_'.join(_letters(t))}",), ins, outs, None, _told(t, fails), finite)
+        return Spec(
+            "loop", (f"linalg__{called}__{'_'.join(_letters(t))}",), ins, outs, None, unless_nan(t, fails), finite
+        )
 
     SPECS[name] = rule
 
 
-def _told(t: AnyTerm, fails: str) -> str:
+def unless_nan(t: AnyTerm, fails: str) -> str:
     """What the user is told of a failure: nothing if NaN was asked for, which is what the routines then leave."""
     return "" if t.op.params.get("on_error") == "nan" else fails
 
@@ -157,7 +159,7 @@ def _solve(t: AnyTerm) -> Spec | None:
     if t.op.params["assume_a"] != "gen":
         return None
     x = _read(t)
-    return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
+    return Spec("loop", (f"linalg__solve__{x}{x}_{x}",), (_SQUARE, _MATRIX), (_MATRIX,), None, unless_nan(t, SINGULAR))
 
 
 def _svd(t: AnyTerm) -> Spec:
@@ -175,7 +177,7 @@ def _qr(t: AnyTerm) -> Spec:
 
 
 def _solve_triangular(t: AnyTerm) -> Spec:
-    return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, _told(t, ZERO_ON_DIAGONAL))
+    return Spec("trsm", (), (_SQUARE, _MATRIX), (_MATRIX,), None, unless_nan(t, ZERO_ON_DIAGONAL))
 
 
 def _lu_columns(t: AnyTerm) -> Spec:
@@ -184,7 +186,7 @@ def _lu_columns(t: AnyTerm) -> Spec:
 
 def _lu_solve(t: AnyTerm) -> Spec:
     name = f"lapack__{LETTERS[t.type.np_dtype.char]}getrs__"
-    return Spec("lu_solve", (name,), (_SQUARE, ("m",), _MATRIX), (_MATRIX,), None, _told(t, SINGULAR))
+    return Spec("lu_solve", (name,), (_SQUARE, ("m",), _MATRIX), (_MATRIX,), None, unless_nan(t, SINGULAR))
 
 
 READS["lu_solve"] = lambda t: (t.type.dtype, "int64", t.type.dtype)
@@ -271,10 +273,8 @@ def _isin(t: AnyTerm) -> Spec | None:
 
 
 SPECS.update(sort=_sorting, argsort=_sorting, argtopk=_topmost, searchsorted=_searchsorted)
-SPECS.update(dict.fromkeys(("order_statistics", "partition", "argpartition"), _at_places))
-READS.update(
-    dict.fromkeys(("order_statistics", "partition", "argpartition"), lambda t: (t.args[0].type.dtype, "int64"))
-)
+SPECS.update(dict.fromkeys(AT_PLACES, _at_places))
+READS.update(dict.fromkeys(AT_PLACES, lambda t: (t.args[0].type.dtype, "int64")))
 SIZES["argtopk"] = _enough
 SPECS["isin"] = _isin
 READS["isin"] = lambda t: (t.args[0].type.dtype,) * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from termgraph.lower.lengths.index import ONE, ZERO, Poly, divide, maximum, poly
-from termgraph.lower.storage.routine_table import READS, SINGULAR, SIZES, SPECS, UNEQUAL, Spec
+from termgraph.lower.storage.routine_table import READS, SINGULAR, SIZES, SPECS, UNEQUAL, Spec, unless_nan
 from termgraph.terms.ops.resampling import NO_FILTER
 from termgraph.terms.ops.structured import BANDS, NO_BANDS, NOT_POSITIVE, ROWS, SINGULAR_MINOR, UNLIKE
 from termgraph.terms.term import AnyTerm
@@ -13,21 +13,17 @@ from termgraph.terms.term import AnyTerm
 _CORES = (("bands", "side"), ("side", "n"))
 
 
-def _told(t: AnyTerm, text: str) -> str:
-    return "" if t.op.params["on_error"] == "nan" else text
-
-
 def _banded(t: AnyTerm) -> Spec:
-    return Spec("solve_banded", (), _CORES, (("side", "n"),), None, _told(t, SINGULAR))
+    return Spec("solve_banded", (), _CORES, (("side", "n"),), None, unless_nan(t, SINGULAR))
 
 
 def _hermitian(t: AnyTerm) -> Spec:
-    return Spec("solveh_banded", (), _CORES, (("side", "n"),), None, _told(t, NOT_POSITIVE))
+    return Spec("solveh_banded", (), _CORES, (("side", "n"),), None, unless_nan(t, NOT_POSITIVE))
 
 
 def _toeplitz(t: AnyTerm) -> Spec:
     cores = (("line",), ("line",), ("line", "n"))
-    return Spec("solve_toeplitz", (), cores, (("line", "n"),), None, _told(t, SINGULAR_MINOR))
+    return Spec("solve_toeplitz", (), cores, (("line", "n"),), None, unless_nan(t, SINGULAR_MINOR))
 
 
 def _bands(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:

@@ -86,6 +86,9 @@ argtopk = _sorting_op(
 )
 
 
+AT_PLACES = ("order_statistics", "partition", "argpartition")  # of rows, and of places in them
+
+
 def _rows_and_places(who: str, x: Type, places: Type) -> tuple[TensorType, TensorType, tuple[int | None, ...]]:
     """Both operands, and the batch dimensions of the result."""
     rows, at = [require_tensor(t, f"operand {k} of {who}") for k, t in enumerate((x, places))]

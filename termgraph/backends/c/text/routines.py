@@ -26,6 +26,7 @@ from termgraph.lower.lengths.index import ONE, ZERO, Poly, Var, poly, product
 from termgraph.lower.loops.tree import Place, Routine
 from termgraph.lower.schedule.cost import routine_work
 from termgraph.terms.dtypes import HALVES
+from termgraph.terms.ops.sorting import AT_PLACES
 from termgraph.terms.term import AnyTerm
 
 
@@ -51,7 +52,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
 
 POOLS = ("pool", "pool_max_grad", "pool_sum_grad")
 # Texts that take the last dimension of a batch themselves.
-MANY = ("loop", "fft", "running", "searchsorted", "sort", "order_statistics", "partition", "argpartition", *POOLS)
+MANY = ("loop", "fft", "running", "searchsorted", "sort", *AT_PLACES, *POOLS)
 
 
 def _batched(n: Routine, p: Printer, quiet: bool) -> None:
@@ -448,7 +449,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "argsort": _sort,
     "argtopk": _argtopk,
     "searchsorted": _searchsorted,
-    **dict.fromkeys(("order_statistics", "partition", "argpartition"), _at_places),
+    **dict.fromkeys(AT_PLACES, _at_places),
     "isin": _isin,
     "running": _running,
     "places": counted.places,
