@@ -5,8 +5,11 @@ SciPy brings another build of it, whose last bits differ. May touch: shared libr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +41,34 @@ def numpys() -> Library | None:
         return found if found is None or found.function("dgetrs") else None
     except (OSError, AttributeError):
         return None
+
+
+_lock, _inside, _before = threading.Lock(), 0, 1
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """NumPy's library computes in one thread meanwhile: how many there are would be seen in the last bits."""
+    global _inside, _before
+    library = numpys()
+    handle = library and library.handle
+    get, put = (getattr(handle, f"scipy_openblas_{to}_num_threads64_", None) for to in ("get", "set"))
+    if get is None or put is None:
+        yield
+        return
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _before = get()
+            if _before > 1:
+                put(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside and _before > 1:
+                put(_before)
 
 
 def factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from termgraph._lazy import lazy
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
+from termgraph.terms.ops.cores import steady
 from termgraph.terms.ops.linalg import _as_lapack, _linalg, _matrix, _shorter, _square_side, lapack_dtype
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
@@ -76,6 +77,7 @@ def _doubled(name: str, *types: TensorType) -> str:
     return dtype
 
 
+@steady
 def _columns(a: np.ndarray) -> tuple[np.ndarray, ...]:
     if a.shape[-2] != a.shape[-1]:
         raise ShapeError(f"the matrix has {a.shape[-2]} rows and {a.shape[-1]} columns, but must be square")
@@ -96,6 +98,7 @@ def _infer_lu_solve(columns: Type, pivots: Type, b: Type, **_: object) -> Tensor
     return TensorType.of(_doubled("lu_solve", left, right), (*batch, n, right.shape[-1]))
 
 
+@steady
 def _lu_solve(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, *, trans: str, on_error: str) -> np.ndarray:
     columns, b = _as_lapack(columns), _as_lapack(b)
     dtype, n = promote(columns, b), columns.shape[-1]

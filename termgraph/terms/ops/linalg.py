@@ -16,6 +16,7 @@ from termgraph.terms.dtypes import HALVES, kind_of, name_of, promote, real_part
 from termgraph.terms.errors import ShapeError
 from termgraph.terms.evaluate import check_broadcast
 from termgraph.terms.op import OPS, Infer, Meaning, Op
+from termgraph.terms.ops.cores import steady
 from termgraph.terms.ops.precision import in_single
 from termgraph.terms.ops.shapes import Source, broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type, shape_text
@@ -274,6 +275,7 @@ def _or_nan(function: Callable[..., Any], on_error: str) -> Callable[..., Any]:
     return forgiving
 
 
+@steady
 def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     a = _as_lapack(a)
     if on_error != "nan" or a.ndim < 2:
@@ -285,6 +287,7 @@ def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     return out
 
 
+@steady
 def _solve(a: np.ndarray, b: np.ndarray, *, assume_a: str, on_error: str) -> np.ndarray:
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve", a, b)
@@ -323,6 +326,7 @@ def _eig(a: np.ndarray) -> tuple[np.ndarray, ...]:
 NOT_FINITE_LSTSQ = "lstsq needs finite numbers; an operand has infinite or NaN elements"
 
 
+@steady
 def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple[np.ndarray, ...]:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise np.linalg.LinAlgError(NOT_FINITE_LSTSQ)
@@ -351,6 +355,7 @@ def _sqrtm(a: np.ndarray) -> np.ndarray:
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function on numbers LAPACK takes."""
 
+    @steady
     def meaning(a: np.ndarray, **params: Any) -> Any:
         found = function(_as_lapack(a), **params)
         return tuple([np.asarray(f) for f in found]) if isinstance(found, tuple) else np.asarray(found)
@@ -366,6 +371,7 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
 
     in_double = _plain(numpys)
 
+    @steady
     def meaning(a: np.ndarray, **params: Any) -> Any:
         found = in_single(name, _as_lapack(a), params)
         return in_double(a, **params) if found is None else found if len(found) > 1 else found[0]
@@ -373,6 +379,7 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
     return meaning
 
 
+@steady
 def _qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     """NumPy's function, or what it calls, which computes in single precision where it does not."""
     a = _as_lapack(a)

@@ -29,7 +29,9 @@ def test_bits_are_equal(dtype, mode):
     for shape in SHAPES:
         a = matrices(shape, dtype)
         for given in (a, a[:, ::-1], a.swapaxes(1, 2).copy().swapaxes(1, 2)):
-            wanted, found = np.linalg.qr(given, mode), compiled(given)
+            with lapack.one_thread():
+                wanted = np.linalg.qr(given, mode)
+            found = compiled(given)
             for f, p, w in zip(found, plain(given), wanted):
                 assert f.shape == w.shape and f.dtype == w.dtype
                 np.testing.assert_array_equal(f, p)

@@ -70,7 +70,8 @@ def build_library(
     library = build_plain(
         texts, name, header=header, flags=flags, libraries=libraries, parts=parts, note=note, bare=True
     )
-    _bind(library, needs_blas, any("TG_NATIVE_linalg__" in text for text in texts))
+    calls_lapack = any(f"TG_NATIVE_{module}__" in text for module in ("linalg", "lapack") for text in texts)
+    _bind(library, needs_blas, calls_lapack)
     for text in texts:
         if "TG_NATIVE_" in text:
             numpy_loops.fill(library.handle, text)
