@@ -1,6 +1,8 @@
 """Floats of 16 bits are rounded by one instruction for a whole vector: with every width of vectors, and without it."""
 
 import platform
+import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import termgraph as tg
 import termgraph.tensor as T
 from termgraph.backends.c.build.compilers import find_compiler
+from termgraph.backends.c.build.program_library import program_header
 from termgraph.config import config
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -113,3 +116,24 @@ def test_of_zeros_of_both_signs_an_extreme_is_the_first(name, rng):
         for shape in ((3, 40), (40, 3), (70, 130)):
             given = np.copysign(np.zeros(shape), rng.normal(size=shape)).astype("float16")
             np.testing.assert_array_equal(np.signbit(f(given)), np.signbit(numpys(given, axis=axis)))
+
+
+COMPILER = find_compiler()
+
+
+@pytest.mark.skipif(COMPILER is None or COMPILER.kind != "gcc", reason="no gcc on this machine")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a processor of another kind")
+def test_products_are_rounded_where_processors_compute_in_halves(tmp_path):
+    """With instructions of 16-bit numbers gcc would join a product and a sum: the text is compiled for such a one."""
+    x, y = (T.vector(name, dtype="float16") for name in "xy")
+    f = tg.function([x, y], x + x * y, mode=C)
+    source, assembly = tmp_path / "program.c", tmp_path / "program.s"
+    source.write_text(program_header() + f.source("c"))
+    command = [*COMPILER.command, *COMPILER.flags, *f.stage("print").flags, "-march=sapphirerapids", "-S"]
+    made = subprocess.run([*command, str(source), "-o", str(assembly)], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip("this gcc does not know the processor")
+    text = assembly.read_text()
+    if "vmulph" not in text and "vfmadd" not in text:
+        pytest.skip("this gcc does not compute in halves")
+    assert "vmulph" in text and "vaddph" in text and not re.findall(r"vfn?m(?:add|sub)\d+[ps]h", text)

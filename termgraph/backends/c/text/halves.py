@@ -125,9 +125,15 @@ TEXTS = {
     __builtin_memcpy(&bits, &f, 4);
     return (uint16_t)(bits >> 16);
 }""",
-    "tg_round_half": """static inline float tg_round_half(float f)
+    # With instructions for numbers of 16 bits gcc computes in them, which rounds the same, but also joins products to
+    # sums, which leaves a rounding out; what stands below in the file may not.
+    "tg_round_half": """#if defined(__AVX512FP16__) && !defined(__clang__)
+#define TG_COMPUTES_IN_HALVES
+#pragma GCC optimize("fp-contract=off")
+#endif
+static inline float tg_round_half(float f)
 {
-#ifdef __AVX512FP16__
+#ifdef TG_COMPUTES_IN_HALVES
     return (float)(_Float16)f;
 #else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
     uint32_t bits, small, sign, out;
