@@ -4,7 +4,9 @@ from __future__ import annotations
 
 # Processors round to them in one instruction, of which gcc 12 makes no vectors by itself: it calls these variants, for
 # the vectors that a loop of 16-bit numbers has. Hidden and weak: objects that are linked together may both hold them.
-_IN_ONE_STEP = """#if defined(__F16C__) && defined(__x86_64__) && !defined(__clang__) && !defined(__AVX512FP16__)
+# The C type _Float16 is not used, also where processors compute in it (AVX512-FP16): gcc 12 makes no vectors of casts
+# between it and float, which is 2 to 36 times slower, and joins rounded products to sums.
+_IN_ONE_STEP = """#if defined(__F16C__) && defined(__x86_64__) && !defined(__clang__)
 typedef float tg_floats_4 __attribute__((vector_size(16)));
 typedef float tg_floats_8 __attribute__((vector_size(32)));
 typedef short tg_halves_8 __attribute__((vector_size(16)));
@@ -65,11 +67,7 @@ TEXTS = {
     "tg_to_odd": "static inline " + ODD.replace("$BITS", _BITS).replace("$DOUBLE", _DOUBLE),
     "tg_from_half": """static inline float tg_from_half(uint16_t h)
 {
-#ifdef __AVX512FP16__ /* elsewhere no compiler makes vectors of the type */
-    _Float16 x;
-    __builtin_memcpy(&x, &h, 2);
-    return (float)x;
-#else /* move the bits, and let a product put the exponent right */
+    /* move the bits, and let a product put the exponent right */
     uint32_t m = h & 0x7fff, bits = m << 13;
     float f;
     __builtin_memcpy(&f, &bits, 4);
@@ -78,16 +76,9 @@ TEXTS = {
     bits = (m >= 0x7c00 ? 0x7f800000 | m << 13 : bits) | (uint32_t)(h & 0x8000) << 16;
     __builtin_memcpy(&f, &bits, 4);
     return f;
-#endif
 }""",
     "tg_to_half": f"""{_IN_ONE_STEP}static inline uint16_t tg_to_half(float f)
 {{
-#ifdef __AVX512FP16__
-    _Float16 x = (_Float16)f;
-    uint16_t h;
-    __builtin_memcpy(&h, &x, 2);
-    return h;
-#else
     uint32_t bits, small, sign, out;
     __builtin_memcpy(&bits, &f, 4);
     sign = bits >> 16 & 0x8000, bits &= 0x7fffffff;
@@ -100,7 +91,6 @@ TEXTS = {
     out = bits >= 0x47800000 ? 0x7c00 : out;
     out = bits > 0x7f800000 ? 0x7e00 : out;
     return (uint16_t)(sign | out);
-#endif
 }}
 #endif""",
     "tg_from_bfloat": """static inline float tg_from_bfloat(uint16_t h)
@@ -125,17 +115,8 @@ TEXTS = {
     __builtin_memcpy(&bits, &f, 4);
     return (uint16_t)(bits >> 16);
 }""",
-    # With instructions for numbers of 16 bits gcc computes in them, which rounds the same, but also joins products to
-    # sums, which leaves a rounding out; what stands below in the file may not.
-    "tg_round_half": """#if defined(__AVX512FP16__) && !defined(__clang__)
-#define TG_COMPUTES_IN_HALVES
-#pragma GCC optimize("fp-contract=off")
-#endif
-static inline float tg_round_half(float f)
+    "tg_round_half": """static inline float tg_round_half(float f) /* tg_from_half(tg_to_half(f)), in half the steps */
 {
-#ifdef TG_COMPUTES_IN_HALVES
-    return (float)(_Float16)f;
-#else /* what tg_from_half(tg_to_half(f)) is, in half the steps */
     uint32_t bits, small, sign, out;
     __builtin_memcpy(&bits, &f, 4);
     sign = bits & 0x80000000, bits &= 0x7fffffff;
@@ -149,7 +130,6 @@ static inline float tg_round_half(float f)
     out = sign | (bits > 0x7f800000 ? bits : out);
     __builtin_memcpy(&f, &out, 4);
     return f;
-#endif
 }""",
 }
 
