@@ -333,6 +333,14 @@ TG_APART int tg_sort_numbers_$N(void *given, int kind, int64_t n)
     enum { FEW = 1024, MANY = 10000, LONG = TG_KEYS_$N * $N == 512, BLOCK = 16384 / $N };
     if (kind > 2 || (!LONG && n > (kind < 2 ? FEW : MANY))) return 0; /* NumPy's is as fast */
     if (LONG && kind < 2 && n <= BLOCK) return 0; /* it sorts these in registers */
+    if (LONG && __builtin_cpu_is("intel")) { /* packs into memory as fast as into a register: NumPy's is faster */
+        $T odd = 0; /* but loses the signs of zeros, and what NaN hold */
+        for (int64_t i = 0; kind == 2 && i < n; i++) {
+            const $T size = ($T)(((const $T *)given)[i] & (sign - 1));
+            odd |= ($T)(size == 0) | ($T)(size > infinite);
+        }
+        if (!odd) return 0;
+    }
     tg_key_$N room[FEW + TG_KEYS_$N], *a = given, *other = n > FEW ? malloc((n + TG_KEYS_$N) * sizeof *a) : room;
     if (!other) return 0;
     const $T flip = TG_FLIP_$N, turn = sign ^ flip;
