@@ -11,6 +11,7 @@ from termgraph.backends.c.text import (
     lu_calls,
     qr_calls,
     resampling_calls,
+    running_folds,
     sort_texts,
     sparse_sums,
     sparse_texts,
@@ -57,38 +58,6 @@ static void tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, cons
 """
 
 
-def _running(name: str, joined: str) -> str:
-    """Folds of all elements up to each, in this order; rows side by side, as each sum waits for the last."""
-    alone = "($T)0.5 == 0 && step == 1 && n * count * (int64_t)sizeof($T) > 1 << 20" if name == "cumsum" else "0"
-    return f"""
-static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t out_apart, int64_t out_step,
-                         int64_t n, int64_t count)
-{{
-    enum {{ ROWS = 4 }};
-    const int alone = {alone}; /* one row keeps up with memory, and four are four streams of it */
-    for (; !alone && count >= ROWS && n > 0; count -= ROWS, x += ROWS * apart, out += ROWS * out_apart) {{
-        $T total[ROWS];
-        #pragma GCC unroll 8
-        for (int u = 0; u < ROWS; u++) out[u * out_apart] = total[u] = x[u * apart];
-        for (int64_t i = 1; i < n; i++) {{
-            #pragma GCC unroll 8
-            for (int u = 0; u < ROWS; u++) {{
-                const $T a = total[u], b = x[u * apart + i * step];
-                out[u * out_apart + i * out_step] = total[u] = {joined};
-            }}
-        }}
-    }}
-    for (; count > 0 && n > 0; count--, x += apart, out += out_apart) {{
-        $T a = *out = *x;
-        for (int64_t i = 1; i < n; i++) {{
-            const $T b = x[i * step];
-            out[i * out_step] = a = {joined};
-        }}
-    }}
-}}
-"""
-
-
 # Who calls what.
 USERS: dict[str, tuple[str, ...]] = dict(sort_texts.USERS)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
@@ -101,6 +70,7 @@ TEXTS = {
     **resampling_calls.TEXTS,
     **counted.TEXTS,
     **sort_texts.TEXTS,
+    **running_folds.TEXTS,
     "tg_call_loop": """
 #include <fenv.h>
 
@@ -209,10 +179,6 @@ static int tg_isin_$N(const $T *x, int64_t n, int64_t step, const $T *among, int
     return 0;
 }
 """,
-    "tg_cumsum": _running("cumsum", "a + b"),
-    "tg_cumprod": _running("cumprod", "a * b"),
-    "tg_cummax": _running("cummax", "b > a || b != b ? b : a"),
-    "tg_cummin": _running("cummin", "b < a || b != b ? b : a"),
     "tg_trsm": """
 /* Solve a triangular system for the columns of b. Returns 0, k + 1 if element k of the diagonal is 0, -1: no memory. */
 static int64_t tg_trsm_$N(int triangle, int trans, int diagonal, int64_t n, int64_t columns, const $T *a, int64_t row,
