@@ -119,6 +119,7 @@ _EXP = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_exp(tg_eight x)
     return TG_EIGHT_SCALE(s + TG_EIGHT_FMA(s, p, TG_EIGHT_PICK(tg_eight_two_low, j)), n);
 }"""
 # e^x - 1 = 2^k * ((s - 2^-k) + s * p): below -40 it is -1, and above 1000 infinite. What is no number stays, and zeros.
+# 2^-k does not get so small that the processor takes 100 cycles for it; n is k and some sixteenths.
 _EXPM1 = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_expm1(tg_eight x)
 {
     tg_eight n;
@@ -126,9 +127,10 @@ _EXPM1 = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_expm1(tg_eight x)
     const tg_eight below = __builtin_ia32_minpd512_mask(TG_EIGHT_ALL(1000.0), x, x, (unsigned char)-1, 4);
     const tg_eight inside = __builtin_ia32_maxpd512_mask(TG_EIGHT_ALL(-40.0), below, x, (unsigned char)-1, 4);
     const tg_eight p = tg_eight_expm1_small(tg_eight_reduced(inside, &n, &j)), s = TG_EIGHT_PICK(tg_eight_two, j);
-    const tg_eight k = TG_EIGHT_FLOOR(n), one = TG_EIGHT_SCALE(TG_EIGHT_ALL(1.0), -k), a = s - one;
+    const tg_eight k = TG_EIGHT_CLOSER(0.9375 - n, TG_EIGHT_ALL(100.0)), one = TG_EIGHT_SCALE(TG_EIGHT_ALL(1.0), k);
+    const tg_eight a = s - one;
     const tg_eight rest = TG_EIGHT_FMA(s, p, TG_EIGHT_PICK(tg_eight_two_low, j)) + ((s - a) - one);
-    return TG_EIGHT_MEND(TG_EIGHT_SCALE(a + rest, k), x, 0x122);
+    return TG_EIGHT_MEND(TG_EIGHT_SCALE(a + rest, n), x, 0x122);
 }"""
 # Zeros give -infinity, negative numbers NaN, infinity and NaN stay.
 _LOG = """TG_EIGHT_VARIANT tg_eight _ZGVeN8v_log(tg_eight x)

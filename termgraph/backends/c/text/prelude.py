@@ -22,6 +22,7 @@ from termgraph.terms.traverse import parts_first
 
 avx512 = lazy("termgraph.backends.c.text.avx512")
 complexes: Any = lazy("termgraph.backends.c.text.complexes")
+sines = lazy("termgraph.backends.c.text.sines")
 PAIR = """
 #ifndef TG_PAIR
 #define TG_PAIR
@@ -313,6 +314,7 @@ LATER = {
         lazy("termgraph.backends.c.text.remainders"),
     ("tg_philox_fill",): lazy("termgraph.backends.c.text.random_bits"),
     ("tg_eight", "tg_sixteen"): avx512,
+    ("tg_sines",): sines,
     ("tg_scipy", "tg_polygamma_far_", "tg_lambertw_", "tg_hyp1f1_", *[f"tg_{name}_" for name in CALLED]):
         lazy("termgraph.backends.c.text.special"),
     ("tg_apart", "tg_words", "tg_next_", "tg_normal_", "tg_raised_", "tg_gamma_draw", "tg_beta_draw", "tg_log_",
@@ -443,7 +445,11 @@ def _in_vectors(declared: str, name: str, stem: str) -> str:
     """Says that there is a vector version, where that is so: older C libraries have few, others none."""
     if stem not in compilers.libmvec():
         return f"__attribute__((const)) {declared}"
-    return f'__attribute__((simd("notinbranch"), const)) {declared}{avx512.variant(name)}'
+    return f'__attribute__((simd("notinbranch"), const)) {declared}{_variant(name)}'
+
+
+def _variant(name: str) -> str:
+    return sines.variant(name) if name in ("sinf", "cosf") else avx512.variant(name)
 
 
 def _declaration(name: str) -> str | None:
