@@ -12,6 +12,7 @@ from termgraph.tensor.lengths import length_operands, lengths
 from termgraph.tensor.padding import pad as with_margins
 from termgraph.terms.ops.convolution import windows
 from termgraph.terms.ops.pooling import window_places
+from termgraph.terms.ops.shapes import at_axis
 
 
 def _read(wide: Any, p: Any) -> Any:
@@ -29,6 +30,7 @@ def _widths(spatial: list, p: Any) -> list[tuple]:
     out = []
     for m, k, s, b in zip(spatial, p["size"], p["stride"], p["pad"]):
         count = window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b)
+        count = most(count, 1) if p["short"] else count
         out.append((b, most((count - 1) * s + k - b - m, 0)))
     return out
 
@@ -36,7 +38,18 @@ def _widths(spatial: list, p: Any) -> list[tuple]:
 def _windows(x: Any, p: Any, outside: Any) -> Any:
     lead = x.ndim - len(p["size"])
     widths = [(0, 0)] * lead + _widths(lengths(x)[lead:], p)
-    return _read(with_margins(x, widths, constant_values=outside), p)
+    found = _read(with_margins(x, widths, constant_values=outside), p)
+    return _as_many(found, lengths(x)[lead:], p) if p["short"] else found
+
+
+def _as_many(found: Any, spatial: list, p: Any) -> Any:
+    """Without the window that there is for an axis that is too short for one."""
+    n = len(spatial)
+    for d, (m, k, s, b) in enumerate(zip(spatial, p["size"], p["stride"], p["pad"])):
+        if not isinstance(m, int) or m + 2 * b < k:
+            count = most(window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b), 0)
+            found = found[at_axis(found.ndim - 2 * n + d, slice(None, count))]
+    return found
 
 
 def _over_taps(y: Any, p: Any) -> Any:
@@ -50,9 +63,11 @@ def whole_windows(f: Any, x: Any) -> Any:
 
 
 @formula
-def of_the_largest(x: Any, y: Any, t: Any, size: tuple, stride: tuple, pad: tuple, ignore_border: bool) -> Any:
+def of_the_largest(
+    x: Any, y: Any, t: Any, size: tuple, stride: tuple, pad: tuple, ignore_border: bool, short: bool
+) -> Any:
     """The sum of `t` over the elements of each window of `x` that are equal to its maximum in `y`."""
-    p = {"size": size, "stride": stride, "pad": pad, "ignore_border": ignore_border}
+    p = {"size": size, "stride": stride, "pad": pad, "ignore_border": ignore_border, "short": short}
     hits = T.eq(_windows(x, p, 0), _over_taps(y, p))
     found = T.switch(hits, _windows(t, p, 0), 0)
     return T.sum(found, axis=tuple(range(found.ndim - len(size), found.ndim)), dtype=t.dtype)

@@ -39,11 +39,16 @@ def _above_zero(o: Any) -> bool:
 def few_in_windows(f: Any, x: Any) -> bool:
     """All windows are whole, and have so few elements that loops have them written out."""
     p = f.params
-    if any(p["pad"]) or math.prod(p["size"]) > FEW:
+    spatial = x.type.shape[x.type.ndim - len(p["size"]) :]
+    if any(p["pad"]) or math.prod(p["size"]) > FEW or (p["short"] and not _all_fit(spatial, p["size"])):
         return False
     return p["ignore_border"] or all(
-        _are_whole(m, k, s) for m, k, s in zip(x.type.shape[x.type.ndim - len(p["size"]) :], p["size"], p["stride"])
+        _are_whole(m, k, s) for m, k, s in zip(spatial, p["size"], p["stride"])
     )
+
+
+def _all_fit(spatial: tuple, size: tuple) -> bool:
+    return all(m is not None and m >= k for m, k in zip(spatial, size))
 
 
 def _are_whole(m: int | None, k: int, s: int) -> bool:

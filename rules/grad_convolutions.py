@@ -41,24 +41,24 @@ def forward_convolution(x, y, t, v, ns: seg, us: seg, xs: seg, ts: seg, f: head[
 
 
 @ruleset("grad")
-def grad_pooling(x, y, g, h, ns: seg, a: param, b: param, c: param, d: param):
-    how = {"size": a, "stride": b, "pad": c, "ignore_border": d}
+def grad_pooling(x, y, g, h, ns: seg, a: param, b: param, c: param, d: param, e: param):
+    how = {"size": a, "stride": b, "pad": c, "ignore_border": d, "short": e}
     yield rule("largest",      pullback(pool(x, kind="max", **how), g),
                                (pool_max_grad(x, pool(x, kind="max", **how), g, **how),))
     yield rule("sum",          pullback(pool(x, kind="sum", **how), g),
                                (pool_sum_grad(g, *pooled_lengths(x, a), **how),))
     yield rule("largest_back", pullback(pool_max_grad(x, y, g, **how), h),
-                               (zeros_like(x), zeros_like(y), of_the_largest(x, y, h, a, b, c, d)))
+                               (zeros_like(x), zeros_like(y), of_the_largest(x, y, h, a, b, c, d, e)))
     yield rule("sum_back",     pullback(pool_sum_grad(g, *ns, **how), h),
                                tup(pool(h, kind="sum", **how), *nothing_for(ns)))
 
 
 @ruleset("grad")
 def forward_pooling(x, y, g, t, u, v, w, ns: seg, us: seg, a: param, b: param, c: param, d: param,
-                    f: head[pool_max_grad], k: head[pool_sum_grad]):
-    how = {"size": a, "stride": b, "pad": c, "ignore_border": d}
+                    e: param, f: head[pool_max_grad], k: head[pool_sum_grad]):
+    how = {"size": a, "stride": b, "pad": c, "ignore_border": d, "short": e}
     yield rule("largest",      pushforward(pool(x, kind="max", **how), t),
-                               of_the_largest(x, pool(x, kind="max", **how), t, a, b, c, d))
+                               of_the_largest(x, pool(x, kind="max", **how), t, a, b, c, d, e))
     yield rule("sum",          pushforward(pool(x, kind="sum", **how), t),  pool(t, kind="sum", **how))
     yield rule("max_grad",     pushforward(f(x, y, g), t, u, v),      f(x, y, w),   or_zero(g, v, w))
     yield rule("sum_grad",     pushforward(k(g, *ns), t, *us),        k(t, *ns))

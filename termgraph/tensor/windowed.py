@@ -177,7 +177,7 @@ def _pooled(
     x = moveaxis(x, long, last) if long != last else x
     found = pool_op(
         x, kind="sum" if kind == "sum" else "max", size=tuple([sizes[d] for d in long]),
-        stride=tuple([steps[d] for d in long]), pad=tuple(zeros), ignore_border=True,
+        stride=tuple([steps[d] for d in long]), pad=tuple(zeros), short=True,
     )  # fmt: skip
     found = found if turned is None else turned(found)
     return moveaxis(found, last, long) if long != last else found

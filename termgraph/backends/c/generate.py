@@ -23,7 +23,7 @@ from termgraph.backends.cstyle import Printer
 from termgraph.backends.refused import refusal
 from termgraph.lower.lengths.checks import NotLowerable
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, maximum, plus, poly, product
-from termgraph.lower.loops.tree import Call, Choice, Node, Repeat, moving_places
+from termgraph.lower.loops.tree import Call, Choice, Node, Repeat, moving_places, walk
 from termgraph.lower.lowering import Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.plan import LINE, elsewhere
 from termgraph.lower.memory.strides import Kinds
@@ -312,8 +312,9 @@ class _Writer:
         if self.packed:
             lines += self.room_for_copies(s.workspace_env(0))
         ends = [[(b, self.bytes_of(b) + self.offsets.get(b, 0)) for b in room] for room in self.rooms]
-        when = {b: test for n in self.nodes if isinstance(n, Choice) for b, test in n.when.items()}
-        sure = [[size for b, size in room if b not in when] or [ZERO] for room in ends]
+        when = {b: test for n in walk(self.nodes) if isinstance(n, Choice) for b, test in n.when.items()}
+        # without lengths that are below zero where a choice leaves out what has them
+        sure = [[ZERO, *[size for b, size in room if b not in when]] for room in ends]
         sizes = [functools.reduce(maximum, room) for room in sure]
         lines += self.numbers(p, list(enumerate(sizes, s.workspace_env(self.copied))))
         if when:  # what a choice may leave out has room in calls in which it is taken

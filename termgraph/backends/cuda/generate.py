@@ -18,7 +18,7 @@ from termgraph.backends.cuda.text.kernels import KernelWriter
 from termgraph.backends.refused import refusal
 from termgraph.config import config
 from termgraph.lower.lengths.checks import NotLowerable, Site
-from termgraph.lower.lengths.index import Poly, maximum, product
+from termgraph.lower.lengths.index import ZERO, Poly, maximum, product
 from termgraph.lower.loops.tree import Let, Node, walk
 from termgraph.lower.lowering import Lowered, Planned, Region, Target, plan, replaceable, targets_of
 from termgraph.lower.memory.strides import any_strides
@@ -100,7 +100,7 @@ class CudaProgram:
     def bytes_of(self, room: Sequence[Buf]) -> Poly:
         """Size of a room: the largest of some buffers, or where the last one ends."""
         ends = [product(b.shape) * np.dtype(b.dtype).itemsize + self.offsets.get(b, 0) for b in room]
-        return functools.reduce(maximum, ends)
+        return functools.reduce(maximum, ends, ZERO)  # what a choice leaves out may have no length at all
 
 
 def generate(

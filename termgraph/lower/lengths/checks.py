@@ -73,10 +73,10 @@ class Site:
 
 # ---------------------------------------------------------------------- choices
 def sides_of(order: Sequence[Any], guarded: Collection[Any]) -> dict[Any, list[tuple[AnyTerm, int]]]:
-    """Of terms that only sides of choices need, those choices and sides; choices inside of sides are left out."""
+    """Of terms that only sides of choices need, those choices and sides, inside of sides as well."""
     out: dict[Any, list[tuple[AnyTerm, int]]] = {}
     for t in order if guarded else ():
-        if t.args and t not in guarded and is_lazy(t):
+        if t.args and is_lazy(t):
             n = t.op.params["n"]
             for side in (0, 1):
                 for x in surely_needed(t.args[1 + side * n : 1 + (side + 1) * n]):

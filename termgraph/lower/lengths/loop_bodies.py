@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from termgraph.lower.lengths.checks import NotLowerable
+from termgraph.lower.lengths.checks import NotLowerable, When, sides_of, when_chosen
 from termgraph.lower.lengths.index import ZERO, Poly, evaluate, poly, symbols
 from termgraph.lower.lengths.shapes import RESULTS, SHAPES, WHOLE, Lengths, Shape
 from termgraph.terms.op import ARG
@@ -26,8 +26,8 @@ class BodyLengths(Lengths):
         self.untrimmed, self.found_equal, self.indexings, self._numbers = False, None, {}, (-1, {})
         self.loops = (*around.loops, t)
         self.order = children_first([*t.op.leaves, *t.op.params["body"]])
-        self.sometimes = self.not_surely_needed(t.op.params["body"])
-        self.guarded = set()  # lengths are checked for all steps at once, also where only some steps will need them
+        self.guarded = self.sometimes = self.not_surely_needed(t.op.params["body"])
+        self.sides = sides_of(self.order, self.guarded)
         self.shapes, self.bodies = {}, {}
         self.given: dict[Any, Shape] = {}
         self.numbers: dict[Any, Any] = {}
@@ -64,6 +64,20 @@ class BodyLengths(Lengths):
         text = f"the carry {{name}} begins with length {{0}} in dimension {d}, its next value has {{1}}; give it one "
         text += "shape, or use linker='py', which lets shapes change from step to step"
         self.equal(self.term, a, b, text, leaf)
+
+    def is_guarded(self, t: AnyTerm) -> bool:
+        """Where all steps choose alike; elsewhere lengths are checked for all of them, also if only some need it."""
+        return t in self.guarded and self.when_needed(t) is not None
+
+    def when_needed(self, t: AnyTerm) -> When | None:
+        """The condition of the innermost choice around a term that is the same in all steps."""
+        cases = self.sides.get(t, ())
+        while len({choice for choice, _ in cases}) == 1:
+            found = when_chosen(self.as_poly, *cases[0]) if len(cases) == 1 else None
+            if found is not None:
+                return found
+            cases = self.sides.get(cases[0][0], ())
+        return None
 
     def _shape(self, t: AnyTerm) -> Shape:
         return self.given[t] if t in self.given else super()._shape(t)

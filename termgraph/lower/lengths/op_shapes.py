@@ -120,7 +120,7 @@ def _specified(s: Lengths, t: AnyTerm) -> Shape:
         text = t.op.params["told"] or f"dimension {d} has length {{0}}, {{1}} was promised"
         promised = s.as_length(next(terms), t) if flag else n
         same = s.equal(t, n, promised, text)
-        out.append(promised if t in s.guarded else same)  # in a side of a choice only it is equal
+        out.append(promised if s.is_guarded(t) else same)  # in a side of a choice only it is equal
     return tuple(out)
 
 
@@ -146,7 +146,7 @@ def _like_first(s: Lengths, t: AnyTerm) -> Shape:
 
 def _holds(s: Lengths, t: AnyTerm) -> Shape:
     """A condition on lengths is checked with those that operations demand, before them: the user's message is told."""
-    todo = [] if s.loops or t in s.guarded else [t.args[0]]
+    todo = [] if s.loops or s.is_guarded(t) else [t.args[0]]
     while todo:
         c = todo.pop()
         name = c.op.family.name

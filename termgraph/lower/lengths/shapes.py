@@ -119,7 +119,7 @@ class Lengths:
         if a is b:
             return a
         self.require(t, "eq", a, b, text, leaf)
-        if (a.const is not None and b.const is not None) or t in self.guarded:  # elsewhere they may differ
+        if (a.const is not None and b.const is not None) or self.is_guarded(t):  # elsewhere they may differ
             return a
         for old, new in ((b, a), (a, b)):
             sym = _lone_symbol(old)
@@ -136,19 +136,24 @@ class Lengths:
         """Check a condition when the program is entered."""
         if test == "ge" and nonneg(a - b):
             return
-        when = self._when(t) if t in self.guarded else None
+        when = self.when_needed(t) if self.is_guarded(t) else None
         key = (test, a.key, b.key)
         if when is not None and key not in self.checks:
             key = (*key, when.test, when.a.key, when.b.key)
         if key not in self.checks:
             self.checks[key] = Check(test, a, b, self.site(t, text, leaf), when)
 
-    def _when(self, t: AnyTerm) -> When | None:
+    def is_guarded(self, t: AnyTerm) -> bool:
+        """Whether what a term demands has to hold in those calls only in which a choice falls on it."""
+        return t in self.guarded
+
+    def when_needed(self, t: AnyTerm) -> When | None:
         """The condition on which a choice falls on a term; None if both of its sides need it."""
         cases = self.sides.get(t, ())
-        if len({choice for choice, _ in cases}) < len(cases):
+        outermost = {choice for choice, _ in cases if choice not in self.guarded}
+        if len(outermost) < len([choice for choice, _ in cases if choice not in self.guarded]):
             return None
-        found = when_chosen(self.as_poly, *cases[0]) if len(cases) == 1 else None
+        found = when_chosen(self.as_poly, *cases[0]) if len(cases) == len(outermost) == 1 else None
         if found is None:
             raise NotLowerable(t, "what has to be checked for it depends on a choice")
         return found
@@ -158,7 +163,7 @@ class Lengths:
         n = self.as_poly(t, user)
         if not nonneg(n):
             self.require(user, "ge", n, ZERO, text)
-            sym = _lone_symbol(n) if user not in self.guarded else None
+            sym = _lone_symbol(n) if not self.is_guarded(user) else None
             if isinstance(sym, Sym) and not sym.natural:
                 self._replace(sym, poly(Sym(sym.name)))
         return self._norm(n)
@@ -387,6 +392,7 @@ INTEGER: dict[str, Callable[..., Poly]] = {
     "mul": lambda *xs: product(xs),
     "sub": lambda a, b: a - b,
     "neg": lambda a: -a,
+    "invert": lambda a: -a - 1,
     "sqr": lambda a: product([a, a]),
     "abs": lambda a: maximum(a, -a),
     "clip": lambda a, low, high: minimum(maximum(a, low), high),

@@ -54,7 +54,7 @@ def choose(s: Storage, t: AnyTerm) -> None:
     consts = {c: b for _, storage in trees for c, b in storage.consts.items()}
     then, orelse = (nodes for nodes, _ in trees)
     reads = tuple(leaves.values())
-    when = {} if s.lengths.loops else _when(s, t, [storage.temps for _, storage in trees], made)
+    when = _when(s, t, [storage.temps for _, storage in trees], made)
     s.add(Choice(condition, then, orelse, reads, tuple(results.values()), rooms, consts, when))
 
 

@@ -50,12 +50,13 @@ def _sizes(s: Lengths, t: AnyTerm, sizes: dict[str, Poly]) -> None:
             sizes[image] = s.as_length(t.args[1 + d], t)
             continue
         k, stride, pad = (p[name][d] for name in ("size", "stride", "pad"))
-        if p["ignore_border"]:
+        if p["ignore_border"] and not p["short"]:
             text = (
                 f"a window over {{1}} elements does not fit into pooled dimension {d} of length {{0}}, padding included"
             )
             s.require(t, "ge", sizes[image] + 2 * pad, poly(k), text)
         count = window_places(sizes[image], k, stride, pad, p["ignore_border"], maximum, _quotient)
+        count = maximum(count, 0) if p["short"] else count
         text = f"{t.op.family.name}: there are {{0}} windows, and {{1}} elements for them"
         sizes[place] = s.equal(t, count, sizes[place], text) if place in sizes else count
 

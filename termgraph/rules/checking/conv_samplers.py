@@ -64,12 +64,13 @@ def _pooling(d: Draw, h: Head, args: list[Any], want: Want) -> list[Any]:
     size = h.settle("size", lambda: tuple([d.rng.randint(1, 3) for _ in range(n)]))
     h.settle("stride", lambda: tuple([d.rng.randint(1, 3) for _ in size]))
     border = h.settle("ignore_border", lambda: d.chance(0.6))
+    h.settle("short", lambda: d.chance(0.3))
     h.settle("pad", lambda: tuple([d.rng.randint(0, k - 1) if border else 0 for k in size]))
     image = tuple([d.rng.randint(3, 6) for _ in size])
     shape = (2, *image) if want.shape is None or len(want.shape) < len(image) else want.shape
     if len(args) == 1:
         return d.fill(args, [Want(shape, want.dtype)])
-    p = {name: h.known(name) for name in ("size", "stride", "pad", "ignore_border")}
+    p = {name: h.known(name) for name in ("size", "stride", "pad", "ignore_border", "short")}
     try:
         result = (2, *places(h.family.name, image, p))
     except (ShapeError, ValueError):

@@ -18,7 +18,8 @@ from termgraph.terms.ops.shaping import static_lengths
 from termgraph.terms.types import TensorType, Type
 
 POOL, MAX_GRAD, SUM_GRAD = "pool", "pool_max_grad", "pool_sum_grad"
-WINDOWS: dict[str, Any] = {"size": (), "stride": (), "pad": (), "ignore_border": True}
+# `short`: along an axis that is shorter than a window there are none; else that is an error
+WINDOWS: dict[str, Any] = {"size": (), "stride": (), "pad": (), "ignore_border": True, "short": False}
 
 
 def window_places(
@@ -39,12 +40,12 @@ def places(name: str, lengths: Sequence[int], p: dict[str, Any]) -> tuple[int, .
     """The lengths of the result."""
     out = []
     for d, (n, k, s, pad) in enumerate(zip(lengths, p["size"], p["stride"], p["pad"], strict=True)):
-        if p["ignore_border"] and n + 2 * pad < k:
+        if p["ignore_border"] and not p["short"] and n + 2 * pad < k:
             raise ShapeError(
                 f"{name}: a window of {k} elements does not fit into pooled dimension {d} of length {n}, padding "
                 "included; use smaller windows, or ignore_border=False"
             )
-        out.append(window_places(n, k, s, pad, p["ignore_border"], max, lambda a, b: a // b))
+        out.append(max(window_places(n, k, s, pad, p["ignore_border"], max, lambda a, b: a // b), 0))
     return tuple(out)
 
 
@@ -58,7 +59,7 @@ def _pooled_shape(name: str, x: TensorType, p: dict[str, Any]) -> tuple[int | No
 
 def _axis(p: dict[str, Any], d: int) -> dict[str, Any]:
     """The windows along one of the pooled dimensions."""
-    return {**{k: (p[k][d],) for k in ("size", "stride", "pad")}, "ignore_border": p["ignore_border"]}
+    return {**{k: (p[k][d],) for k in ("size", "stride", "pad")}, **{k: p[k] for k in ("ignore_border", "short")}}
 
 
 def _infer_pool(x: TensorType, **p: Any) -> TensorType:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.signal
 
 import termgraph as tg
 import termgraph.tensor as T
@@ -68,6 +69,75 @@ def test_lengths_that_one_side_makes_equal_are_not_equal_on_the_other(rng):
     np.testing.assert_allclose(f(a, b, 0), a.sum() * b.sum() + b[-1])
     np.testing.assert_allclose(f(a, a, 1), 2 * a.sum() + a[-1])
     fails(f, a, b, 1)
+
+
+def test_what_a_choice_and_one_inside_of_another_demand_is_checked_for_both(rng):
+    u, v, m = T.dvector("u"), T.dvector("v"), T.lscalar("m")
+    both = T.exp(u + v)
+    inner = tg.ifelse(m > 0, both, 2 * u)
+    results = [tg.ifelse(n > 0, inner.sum(), u.sum()), tg.ifelse(n > 1, both.sum(), 3 * u.sum())]
+    f = tg.function([u, v, n, m], results, mode=tg.Mode(linker="auto"))
+    a = rng.normal(size=3)
+    np.testing.assert_allclose(f(a, a, 1, 1), [np.exp(2 * a).sum(), 3 * a.sum()])
+    np.testing.assert_allclose(f(a, a[:2], 1, 0), [2 * a.sum(), 3 * a.sum()])
+    fails(f, a, a[:2], 1, 1)
+
+
+# What is taken of a vector if its length is a certain one, and which; elsewhere it may demand what it likes.
+SIDES = {
+    "product": (lambda r: T.dot(r, np.arange(3.0)), 3, lambda r: r @ np.arange(3)),
+    "sum": (lambda r: (r + np.arange(3.0)).sum(), 3, lambda r: (r + np.arange(3)).sum()),
+    "factors": (
+        lambda r: T.linalg.cholesky(r.reshape((2, 2)) + 9 * T.eye(2)).sum(), 4,
+        lambda r: np.linalg.cholesky(r.reshape(2, 2) + 9 * np.eye(2)).sum(),
+    ),
+    "no points": (lambda r: T.fft.irfft(r[1:] + 0j).sum(), 4, lambda r: np.fft.irfft(r[1:]).sum()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("name", SIDES)
+def test_in_steps_that_choose_alike_only_one_side_is_checked(name, nested, rng):
+    side, length, wanted = SIDES[name]
+
+    def step(r):
+        found = tg.ifelse(T.eq(r.shape[0], length), side(r), r.sum())
+        return tg.ifelse(r[0] > 2, r.prod(), found) if nested else found
+
+    f = in_c([x], tg.scan(step, x)[0])
+    for columns in (1, 2, 3, 4, 5):
+        a = rng.random(size=(3, columns))
+        a[1, 0] = 3 if nested else a[1, 0]
+        expected = [wanted(r) if columns == length else r.sum() for r in a]
+        expected[1] = a[1].prod() if nested else expected[1]
+        np.testing.assert_allclose(f(a), expected)
+
+
+def test_in_steps_that_choose_for_themselves_lengths_are_checked_for_all(rng):
+    v = T.dvector("v")
+    f = in_c([x, v], tg.scan(lambda r, v: tg.ifelse(r[0] > 0, T.exp(r + v).sum(), r.sum()), x, non_sequences=v)[0])
+    a = np.abs(rng.normal(size=(3, 4)))
+    np.testing.assert_allclose(f(a, a[0]), np.exp(a + a[0]).sum(axis=1))
+    fails(f, a, a[0, :2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_transforms_of_any_number_of_points_in_steps(dtype, rng):
+    rows = T.matrix("rows", dtype=dtype)
+    f = in_c([rows], tg.scan(lambda r: (T.signal.hilbert(r), T.fft.irfft(r + 0j, r.shape[0])), rows)[0])
+    for points in (1, 2, 3, 4, 7):
+        a = rng.normal(size=(2, points)).astype(dtype)
+        found = f(a)
+        np.testing.assert_allclose(found[0], scipy.signal.hilbert(a), atol=1e-5)
+        np.testing.assert_allclose(found[1], scipy.fft.irfft(a, points), atol=1e-5)
+
+
+def test_lengths_of_steps_may_be_counted_down(rng):
+    """`-k - 1` of a whole number is `~k`, which is a length like any other."""
+    f = in_c([x], tg.scan(lambda r: T.zeros((2 * -(-r.shape[0] // 2) + 1 - r.shape[0],)) + r.sum(), x)[0])
+    for columns in (4, 5):
+        a = rng.normal(size=(3, columns))
+        np.testing.assert_allclose(f(a), np.tile(a.sum(axis=1)[:, None], 1 + columns % 2))
 
 
 def test_choices_within_choices_are_pythons_still(rng):

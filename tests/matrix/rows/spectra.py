@@ -110,7 +110,7 @@ def _trends(c):
 
 
 row("signal.detrend", T.signal.detrend, ss.detrend, _trends, ranks=(1, 2, 3), **FLOATS | HALF)
-row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(2), ranks=(1, 2), **FLOATS | HALF)
+row("signal.hilbert", lambda x, axis: T.signal.hilbert(x, axis=axis), lambda x, axis: ss.hilbert(x, axis=axis), _along(1), ranks=(1, 2), **FLOATS | HALF)
 
 
 # ---------------------------------------------------------------------- fitted polynomials
