@@ -58,12 +58,17 @@ def _total(x: TensorVariable, axis: AxisLike, keepdims: bool) -> TensorVariable:
     return sum_over(x, axis=axis, keepdims=keepdims, dtype=x.type.dtype)
 
 
+def _largest(x: TensorVariable, axis: int, keepdims: bool = False) -> TensorVariable:
+    """The largest of numbers that are not negative; of none it is zero, as it is for NumPy from 2.4 on."""
+    return max_over(x, axis=axis, keepdims=keepdims, initial=None if x.type.shape[axis] else 0)
+
+
 def _vector_norm(x: TensorVariable, ord: float, axis: int, keepdims: bool) -> TensorVariable:
     if isinstance(ord, str):
         raise ValueError(f"norm: ord={ord!r} is not defined for vectors; give two axes, or a number")
     if not hasattr(ord, "term"):
         if ord == np.inf:
-            return max_over(ew.abs_(x), axis=axis, keepdims=keepdims)
+            return _largest(ew.abs_(x), axis, keepdims)
         if ord == -np.inf:
             return min_over(ew.abs_(x), axis=axis, keepdims=keepdims)
         if ord == 0:
@@ -79,7 +84,7 @@ def _matrix_norm(x: TensorVariable, ord: Any, axes: tuple[int, int], keepdims: b
     row, column = axes
     if ord in (None, "fro", "f"):
         return ew.sqrt(_total(_squares(x), axes, keepdims))
-    best = {1: max_over, np.inf: max_over, 2: max_over, -1: min_over, -np.inf: min_over, -2: min_over}
+    best = {1: _largest, np.inf: _largest, 2: _largest, -1: min_over, -np.inf: min_over, -2: min_over}
     if ord in ("nuc", 2, -2):
         s = ops.svdvals(moveaxis(x, axes, (-2, -1)))
         found = _total(s, -1, False) if ord == "nuc" else best[ord](s, axis=-1)

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 from termgraph.tensor.creation import diagonal
 from termgraph.tensor.elemwise import cast
 from termgraph.tensor.joining import concatenate
+from termgraph.tensor.lengths import at_least, length
 from termgraph.tensor.lifting import on_terms
 from termgraph.tensor.likes import AxisLike, DTypeLike, TensorLike
 from termgraph.tensor.products import cov
@@ -179,7 +180,11 @@ def _steps(x: TensorVariable, axis: int) -> Any:
 
 def _slope(f: TensorVariable, axis: int, step: TensorLike, edge_order: int) -> TensorVariable:
     """The slopes along one axis."""
-    step = as_tensor(step)
+    step, n, least = as_tensor(step), length(f, axis), edge_order + 1
+    told = f"gradient: axis {axis} needs at least {least} elements (edge_order + 1), it has {{0}}"
+    if isinstance(n, int) and n < least:
+        raise ValueError(told.format(n))
+    f = at_least(f, axis, least, told)
     if step.ndim == 0:
         before = after = cast(step, f.dtype) if step.type.kind in "biu" else step
         first = last = before

@@ -199,6 +199,20 @@ def test_norms(dtype, keepdims):
     check(lambda a: L.matrix_norm(a, keepdims), lambda a: np.linalg.matrix_norm(a, keepdims=keepdims), x, rtol=RTOL)
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_norms_of_nothing_are_zero(known):
+    """As NumPy's are from 2.4 on, and those of JAX and PyTorch."""
+    for shape in ((0, 3), (3, 0), (0, 0), (2, 3)):
+        x, given = T.tensor("x", dtype="float64", shape=shape if known else (None, None)), -np.ones(shape)
+        norms = [L.norm(x, o, axis) for o in (1, 2, np.inf) for axis in (-1, 0, None)]
+        for found, wanted in zip(tg.function([x], norms)(given), [g for o in (1, 2, np.inf) for g in (
+            np.linalg.norm(given, o, -1) if shape[1] else np.zeros(shape[0]),
+            np.linalg.norm(given, o, 0) if shape[0] else np.zeros(shape[1]),
+            np.linalg.norm(given, o) if given.size else 0.0,
+        )]):  # fmt: skip
+            np.testing.assert_allclose(found, wanted)
+
+
 def test_bad_norms():
     x = T.dtensor3("x")
     for args, message in [

@@ -9,6 +9,7 @@ import scipy.special
 
 import termgraph as tg
 import termgraph.tensor as T
+from termgraph.terms.errors import ShapeError
 from termgraph.terms.traverse import subterms
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))
@@ -103,6 +104,21 @@ def test_slopes(edge_order):
                              (X.astype("float32"), (), 0), (np.array([1, 2, 4, 7]), (), None)]:  # fmt: skip
         ours = T.gradient(C(x), *spacing, axis=axis, edge_order=edge_order)
         same(ours, np.gradient(x, *spacing, axis=axis, edge_order=edge_order), rtol=1e-5)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("linker", ["py", "auto"])
+def test_slopes_need_a_neighbour(edge_order, linker):
+    """As in NumPy, where of one element an empty array of slopes was made."""
+    few = T.tensor("few", dtype="float64", shape=(2, edge_order))
+    with pytest.raises(ValueError, match=rf"axis 1 needs at least {edge_order + 1} elements .* it has {edge_order}"):
+        T.gradient(few, axis=1, edge_order=edge_order)
+    x = T.dvector("x")
+    f = tg.function([x], T.gradient(x, edge_order=edge_order), mode=tg.Mode(linker=linker))
+    np.testing.assert_allclose(f([1.0, 2.0, 4.0]), np.gradient([1.0, 2.0, 4.0], edge_order=edge_order))
+    for n in range(edge_order + 1):
+        with pytest.raises(ShapeError, match=rf"axis 0 needs at least {edge_order + 1} elements .* it has {n}"):
+            f(np.ones(n))
 
 
 def test_members_and_choices():

@@ -71,12 +71,12 @@ class BodyLengths(Lengths):
 
     def when_needed(self, t: AnyTerm) -> When | None:
         """The condition of the innermost choice around a term that is the same in all steps."""
-        cases = self.sides.get(t, ())
+        cases = self.sides.get(t, [])
         while len({choice for choice, _ in cases}) == 1:
             found = when_chosen(self.as_poly, *cases[0]) if len(cases) == 1 else None
             if found is not None:
                 return found
-            cases = self.sides.get(cases[0][0], ())
+            cases = self.sides.get(cases[0][0], [])
         return None
 
     def _shape(self, t: AnyTerm) -> Shape:
