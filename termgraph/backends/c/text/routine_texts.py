@@ -93,7 +93,7 @@ static void tg_{name}_$N(const $T *x, int64_t apart, int64_t step, $T *out, int6
 USERS: dict[str, tuple[str, ...]] = dict(sort_texts.USERS)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_csm_rises"] = ("tg_csm_joined",)
-USERS["tg_convolve"] = ("tg_correlate", "tg_upfirdn")
+USERS["tg_convolve"] = ("tg_correlate", "tg_upfirdn", "tg_upfirdn_slope")
 TEXTS = {
     **sparse_texts.TEXTS,
     **sparse_sums.TEXTS,

@@ -473,6 +473,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "qr": qr_calls.factors,
     "lstsq": _lstsq,
     "upfirdn": resampling_calls.upfirdn,
+    "upfirdn_slope": resampling_calls.slope,
     "lu_columns": lu_calls.columns,
     "lu_solve": lu_calls.solve,
     "solve_banded": structured_calls.banded,
