@@ -17,12 +17,3 @@ def samples_slope(x, h, g, up, down):
     turned = T.concatenate([zeros[0], T.flip(h, -1), zeros[1]], -1)
     first = (k - 1 + early) // up
     return upfirdn(g, turned, up=down, down=up)[..., first : first + n]
-
-
-@formula
-def filter_slope(x, h, g, up, down):
-    """The gradient of the filter: each of its numbers meets every sample, `up` places apart."""
-    spread = T.pad(T.expand_dims(g, -1), [(0, 0)] * g.ndim + [(0, down - 1)])
-    spread = T.reshape(spread, (*lengths(g)[:-1], length(g, -1) * down))
-    met = T.expand_dims(T.arange(length(h, -1)), 1) + up * T.arange(length(x, -1))
-    return T.sum(spread[..., met] * T.expand_dims(x, -2), axis=-1)

@@ -160,6 +160,40 @@ def test_gradients_between_rates(k, rates, rng):
     tg.verify_grad(lambda x: T.signal.resample_poly(x, *rates, padtype="line"), [rng.normal(size=(4, 2))], rng=rng)
 
 
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("rates", [*RATES, (4, 6), (7, 11), (160, 147)], ids=str)
+def test_what_a_filter_has_met(rates, linker, rng):
+    """Its gradient is linear in the samples and in the cotangent, and so its gradients are known as well."""
+    x, h, c = T.dvector("x"), T.dvector("h"), T.dvector("c")
+    met = (T.signal.upfirdn(h, x, *rates) * c).sum()
+    slope, by_samples = tg.grad(met, [h, x])
+    outputs = [slope, by_samples, *tg.grad((slope * h).sum(), [x, c])]
+    f = tg.function([x, h, c], outputs, mode=tg.Mode(linker=linker))
+    for n, k in ((1, 1), (2, 3), (70, 1), (70, 61), (3, 300), (9000, 20)):
+        given, taps = rng.normal(size=2 * n)[::-2], rng.normal(size=k)
+        results = scipy.signal.upfirdn(taps, given, *rates)
+        cotangent = rng.normal(size=2 * len(results))[::-2]
+        one, samples, second, third = f(given, taps, cotangent)
+        wanted = [scipy.signal.upfirdn(unit, given, *rates) @ cotangent for unit in np.eye(k)]
+        np.testing.assert_allclose(one, wanted, atol=1e-10)
+        np.testing.assert_allclose(second, samples, atol=1e-10)
+        np.testing.assert_allclose(third, results, atol=1e-10)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_a_filter_for_each_line_meets_its_own(linker, rng):
+    x, h = T.fmatrix("x"), T.fmatrix("h")
+    given, taps = rng.normal(size=(3, 40)).astype("float32"), rng.normal(size=(3, 7)).astype("float32")
+    each = tg.vmap(lambda a, b: T.signal.upfirdn(b, a, 3, 2))(x, h)
+    f = tg.function([x, h], [tg.grad((each**2).sum(), h)], mode=tg.Mode(linker=linker))
+    one = tg.function([x, h], tg.grad((T.signal.upfirdn(h[0], x[0], 3, 2) ** 2).sum(), h), mode=tg.Mode(linker="py"))
+    for i in range(3):
+        np.testing.assert_allclose(f(given, taps)[0][i], one(given[i:], taps[i:])[0], rtol=1e-4)
+    slope = tg.grad(T.signal.upfirdn(h[0], x[0], 3, 2).sum(), h)
+    empty = tg.function([x, h], slope, mode=tg.Mode(linker=linker))
+    np.testing.assert_array_equal(empty(np.zeros((1, 0), "f"), taps), np.zeros((3, 7)))
+
+
 def test_vmap_and_empty_gradients_between_rates(rng):
     x, h = T.dmatrix("x"), T.dmatrix("h")
     f = tg.function([x, h], tg.vmap(lambda a, b: T.signal.upfirdn(b, a, 3, 2))(x, h))

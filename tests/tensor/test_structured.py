@@ -79,6 +79,28 @@ def test_one_triangle_in_bands_is_the_matrix(others, lower, dtype, linker, rng):
     assert one(ab, b[:, :0]).shape == (n, 0) and one(ab[:, :0], b[:0]).shape == (0, 3)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize("bands", [(12, 9), (3, 25), (40, 2), (21, 21)], ids=str)
+@pytest.mark.parametrize("linker", LINKERS[1:])
+def test_wide_bands_go_some_steps_at_a_time(bands, dtype, linker, rng):
+    lower, upper = bands
+    one = compiled(lambda x, y: L.solve_banded(bands, x, y), *np.ones((2, 1, 1), dtype), linker=linker)
+    half = compiled(lambda x, y: L.solveh_banded(x, y), *np.ones((2, 1, 1), dtype), linker=linker)
+    for n in (1, 3, 4, 6, 29, 83):
+        ab, b = numbers(rng, (lower + upper + 1, n), dtype), numbers(rng, (n, 3), dtype)
+        for wanted in (b, b[:, :1]):
+            agree(one(ab, wanted), written_out(ab, upper), wanted)
+        ab[-1] = 30 * (lower + upper)
+        for wanted in (b, b[:, :1]):
+            agree(half(ab, wanted), hermitian(ab, False), wanted)
+    ab[-1, 49] = -1
+    with pytest.raises(np.linalg.LinAlgError, match="leading minor 50 of the matrix is not positive"):
+        half(ab, b)
+    ab[:, 30] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="ingular matrix"):
+        one(ab, b)
+
+
 @pytest.mark.parametrize("linker", LINKERS)
 def test_bands_of_batches_and_of_whole_numbers(linker, rng):
     ab, b = rng.normal(size=(4, 1, 3, 5)), rng.normal(size=(2, 5, 3))

@@ -86,7 +86,7 @@ def routine_work(n: Routine) -> Poly:
         return square * (product(sizes[1:]) if len(sizes) > 1 else sizes[0]) + 300
     if n.spec.text == "solve_toeplitz":
         return n.sizes["line"] * n.sizes["line"] * (n.sizes["n"] + 2) + 300
-    if n.spec.text == "upfirdn":
+    if n.spec.text in ("upfirdn", "upfirdn_slope"):
         return divide(n.sizes["n"] * n.sizes["k"], n.term.op.params["down"])[0] + 100
     if n.spec.text == "fft":
         return n.sizes["whole"] * 12 + 100

@@ -45,9 +45,14 @@ def _places(s: Any, t: AnyTerm, sizes: dict[str, Poly]) -> None:
     sizes["places"] = divide(maximum(sizes["n"] * up + sizes["k"] + (down - up - 1), ZERO), down)[0]
 
 
-SPECS["upfirdn"] = _upfirdn
+def _upfirdn_slope(t: AnyTerm) -> Spec:
+    return Spec("upfirdn_slope", (), (("n",), ("places",), ("k",)), (("k",),))
+
+
+SPECS.update(upfirdn=_upfirdn, upfirdn_slope=_upfirdn_slope)
 SIZES["upfirdn"] = _places
 READS["upfirdn"] = lambda t: (t.type.dtype,) * 2
+READS["upfirdn_slope"] = lambda t: (t.type.dtype, t.type.dtype, t.args[2].type.dtype)
 SPECS.update(solve_banded=_banded, solveh_banded=_hermitian, solve_toeplitz=_toeplitz)
 SIZES.update(solve_banded=_bands, solveh_banded=_at_least_one)
 UNEQUAL.update(side=ROWS, line=UNLIKE)

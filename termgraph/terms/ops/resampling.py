@@ -5,6 +5,8 @@ Leading dimensions are batches that broadcast.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from termgraph._lazy import lazy
@@ -50,4 +52,37 @@ def _meaning(x: np.ndarray, h: np.ndarray, *, up: int, down: int) -> np.ndarray:
 upfirdn = _linalg(
     "upfirdn", _infer, _meaning, (1, 1), kind="resampling", params={"up": 1, "down": 1},
     doc="Every down-th element of the convolution of h with x, between whose elements there are up - 1 zeros.",
+)  # fmt: skip
+
+
+def _infer_slope(x: Type, g: Type, h: Type, *, up: int, down: int) -> TensorType:
+    signal, results, taps = [require_tensor(t, f"operand {k} of upfirdn_slope") for k, t in enumerate((x, g, h))]
+    dtype = promote(signal.np_dtype, results.np_dtype).name
+    if dtype not in ("float32", "float64") or not (signal.ndim and results.ndim and taps.ndim):
+        raise TypeError(f"upfirdn_slope takes vectors of floats or batches of them, got {signal}, {results} and {taps}")
+    batch = broadcast_shapes([t.shape[:-1] for t in (signal, results, taps)], "batch dimensions of upfirdn_slope")
+    return TensorType.of(dtype, (*batch, taps.shape[-1]))
+
+
+def _slope(x: np.ndarray, g: np.ndarray, h: np.ndarray, *, up: int, down: int) -> np.ndarray:
+    """Number `m * down - s * up` of the filter takes part in result m, m + round and so on, where it meets sample s,
+    s + apart and so on.
+    """
+    both = math.gcd(up, down)
+    turn, apart = up // both, down // both
+    k, dtype = h.shape[-1], promote(x, g)
+    batch = np.broadcast_shapes(x.shape[:-1], g.shape[:-1], h.shape[:-1])
+    x, g = (np.broadcast_to(v, (*batch, v.shape[-1])).astype(dtype, copy=False) for v in (x, g))
+    out = np.zeros((*batch, k), dtype)
+    for s in range(apart):
+        for m in range(-(-s * up // down), (k - 1 + s * up) // down + 1):
+            samples, results = x[..., s::apart], g[..., m::turn]
+            n = min(samples.shape[-1], results.shape[-1])
+            out[..., m * down - s * up] = np.einsum("...i,...i", samples[..., :n], results[..., :n])
+    return out
+
+
+upfirdn_slope = _linalg(
+    "upfirdn_slope", _infer_slope, _slope, (1, 1, 1), kind="resampling", params={"up": 1, "down": 1},
+    doc="What the filter of `upfirdn` gets from the cotangent g of its results; of h only the length is read.",
 )  # fmt: skip

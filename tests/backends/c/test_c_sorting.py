@@ -244,6 +244,34 @@ def test_selection_in_any_order_of_elements(rng):
         np.testing.assert_array_equal(found, np.argsort(-short, axis=1, kind="stable")[:, :k])
 
 
+@pytest.mark.parametrize("k", [30, 150, 380])
+def test_selection_from_rows_that_are_unlike_each_other(rng, k):
+    """What rows say of the next one may hold nothing, too much, or what is equal; down columns, too."""
+    x = T.dmatrix("x")
+    rows = rng.normal(size=(45, 400)) * np.exp(9 * rng.normal(size=(45, 1))) + 1e4 * (np.arange(45) % 9 > 6)[:, None]
+    rows[3], rows[5, ::2], rows[8] = 0.0, -0.0, rows[8].round(1)
+    rows[4, 7:300], rows[6] = np.nan, rng.integers(0, 4, 400)
+    ends = [T.argtopk(x, k, axis=1), T.argtopk(x, -k, axis=1), T.argtopk(x.T, k, axis=0), T.argtopk(x.T, -k, axis=0)]
+    largest, smallest, *down = tg.function([x], ends)(rows)
+    wanted = 399 - np.argsort(rows[:, ::-1], axis=1, kind="stable")[:, ::-1][:, :k]
+    np.testing.assert_array_equal(largest, wanted)
+    np.testing.assert_array_equal(smallest, np.argsort(rows, axis=1, kind="stable")[:, :k])
+    for found, whole in zip(down[:2], (largest, smallest)):
+        np.testing.assert_array_equal(found, whole.T)
+
+
+@pytest.mark.parametrize("k", [100, 390])
+def test_selection_of_numbers_that_differ_in_their_last_bits_only(rng, k):
+    """Words of first bits and places do not tell them apart."""
+    x = T.dmatrix("x")
+    rows = rng.permuted(np.tile(1 + np.arange(400) * 2.0**-52, (3, 1)), axis=1)
+    rows[1], rows[2] = np.sort(rows[1])[::-1], np.sort(rows[2])
+    rows[:, 5], rows[:, 9] = 1e300, -1e300
+    found = tg.function([x], [T.argtopk(x, k, axis=1), T.argtopk(x, -k, axis=1)])(rows)
+    np.testing.assert_array_equal(found[0], np.argsort(-rows, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(found[1], np.argsort(rows, axis=1, kind="stable")[:, :k])
+
+
 def test_too_few_elements_to_select_from(rng):
     with pytest.raises(ValueError, match="topk: the 5 largest of an axis of 3 elements"):
         T.topk(T.tensor("x", dtype="float64", shape=(2, 3)), 5)

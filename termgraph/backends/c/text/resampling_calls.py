@@ -16,8 +16,40 @@ def upfirdn(x: Any) -> None:
     x.p.add(f"if (tg_upfirdn_{SHORT[out.buf.dtype]}({', '.join(given)}, {rates}, {x.pointer(out)})) {x.no_memory()}")
 
 
+def slope(x: Any) -> None:
+    """The call for the gradient of a filter by one signal, and the cotangent of its results."""
+    (a, b, _), (out,) = x.n.reads, x.n.results
+    params = x.n.term.op.params
+    given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "places"))]
+    rates = f"{x.size('k')}, {params['up']}, {params['down']}"
+    name = f"tg_upfirdn_slope_{SHORT[out.buf.dtype]}"
+    x.p.add(f"if ({name}({', '.join(given)}, {rates}, {x.pointer(out)})) {x.no_memory()}")
+
+
+_ROWS = """
+#ifndef TG_IN_ROWS_$N
+#define TG_IN_ROWS_$N
+/* Elements of a vector from `low` on in rows, which go on `apart` elements further; zeros beyond both ends. */
+static inline void tg_in_rows_$N(const $T *x, int64_t n, int64_t step, int64_t low, int64_t apart, int64_t width,
+                                 $T *rows)
+{
+    const $T *from = x + low * step;
+    if (low < 0 || low + width * apart > n) {
+        for (int64_t a = 0, i = low; a < width; a++)
+            for (int64_t r = 0; r < apart; r++, i++) rows[r * width + a] = i >= 0 && i < n ? x[i * step] : 0;
+    }
+    else if (apart == 1 && step == 1) __builtin_memcpy(rows, from, width * sizeof *rows);
+    else if (apart == 2 && step == 1)
+        for (int64_t a = 0; a < width; a++) rows[a] = from[2 * a], rows[width + a] = from[2 * a + 1];
+    else
+        for (int64_t a = 0; a < width; a++)
+            for (int64_t r = 0; r < apart; r++, from += step) rows[r * width + a] = *from;
+}
+#endif
+"""
 TEXTS = {
-    "tg_upfirdn": """
+    "tg_upfirdn": _ROWS
+    + """
 /* Results come in rounds of `up`, both rates being freed of what divides them: each result of a round takes another
    part of the filter (`taps`: every up-th number), and the next round is `down` samples further. So samples are put in
    rows, `down` apart in each, and one result of many rounds is a sum of vectors; `begins` says for each number of the
@@ -52,16 +84,7 @@ static TG_CONV int tg_upfirdn_$N(const $T *x, int64_t n, int64_t x_step, const $
     }
     for (int64_t first = 0; first < rounds; first += many) {
         const int64_t low = (first - before) * apart, here = rounds - first < many ? rounds - first : many;
-        if (low >= 0 && low + width * apart <= n && apart == 1 && x_step == 1) {
-            __builtin_memcpy(rows, x + low, width * sizeof($T));
-        } else if (low >= 0 && low + width * apart <= n) {
-            const $T *from = x + low * x_step;
-            for (int64_t a = 0; a < width; a++)
-                for (int64_t r = 0; r < apart; r++, from += x_step) rows[r * width + a] = *from;
-        } else {
-            for (int64_t a = 0, i = low; a < width; a++)
-                for (int64_t r = 0; r < apart; r++, i++) rows[r * width + a] = i >= 0 && i < n ? x[i * x_step] : 0;
-        }
+        tg_in_rows_$N(x, n, x_step, low, apart, width, rows);
         for (int64_t p = 0; p < round; p++) {
             const $T *const weights = taps + p * count;
             const int64_t *const begin = begins + p * count;
@@ -82,6 +105,61 @@ static TG_CONV int tg_upfirdn_$N(const $T *x, int64_t n, int64_t x_step, const $
         }
     }
     free(room);
+    return 0;
+}
+""",
+    "tg_upfirdn_slope": _ROWS
+    + """
+/* The gradient of the filter. Its number m * down - s * up meets sample s in result m, and then samples `apart` from it
+   in results a round further. So both are put in rows, and each number is the sum of products of two of these; some
+   numbers that meet the same samples are made together. Nonzero: no memory. */
+static TG_CONV int tg_upfirdn_slope_$N(const $T *x, int64_t n, int64_t x_step, const $T *g, int64_t places,
+                                       int64_t g_step, int64_t k, int64_t up, int64_t down, $T *slope)
+{
+    enum { LANES = TG_LINE_BYTES / sizeof($T), TOGETHER = 8 };
+    typedef tg_line_$N tg_line;
+    int64_t both = up;
+    for (int64_t a = down; a;) {
+        const int64_t rest = both % a;
+        both = a, a = rest;
+    }
+    const int64_t round = up / both, apart = down / both, rounds = (n + apart - 1) / apart;
+    const int64_t later = (k - 1 + (apart - 1) * up) / down / round;
+    int64_t many = 4096 / (round + apart) / LANES * LANES;
+    many = many < 8 * LANES ? 8 * LANES : many;
+    if (many > (rounds + LANES - 1) / LANES * LANES) many = (rounds + LANES - 1) / LANES * LANES;
+    const int64_t width = many + later;
+    $T *const samples = malloc((apart * many + round * width + 1) * sizeof *samples);
+    $T *const results = samples + apart * many;
+    if (!samples) return 1;
+    for (int64_t j = 0; j < k; j++) slope[j] = 0;
+    for (int64_t first = 0; first < rounds; first += many) {
+        tg_in_rows_$N(x, n, x_step, first * apart, apart, many, samples);
+        tg_in_rows_$N(g, places, g_step, first * round, round, width, results);
+        for (int64_t s = 0; s < apart; s++) {
+            const int64_t end = (k - 1 + s * up) / down + 1;
+            for (int64_t m = (s * up + down - 1) / down; m < end; m += TOGETHER) {
+                const int64_t some = end - m < TOGETHER ? end - m : TOGETHER;
+                const $T *from[TOGETHER];
+                tg_line sum[TOGETHER] = {{0}};
+                for (int64_t u = 0; u < TOGETHER; u++) {
+                    const int64_t result = u < some ? m + u : m;
+                    from[u] = results + result % round * width + result / round;
+                }
+                for (int64_t t = 0; t < many; t += LANES) {
+                    const tg_line w = *(const tg_line *)(samples + s * many + t);
+                    #pragma GCC unroll 8
+                    for (int u = 0; u < TOGETHER; u++) sum[u] += w * *(const tg_line *)(from[u] + t);
+                }
+                for (int64_t u = 0; u < some; u++) {
+                    $T total = 0;
+                    for (int l = 0; l < (int)LANES; l++) total += sum[u][l];
+                    slope[(m + u) * down - s * up] += total;
+                }
+            }
+        }
+    }
+    free(samples);
     return 0;
 }
 """,

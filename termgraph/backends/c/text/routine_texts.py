@@ -62,7 +62,7 @@ static void tg_searchsorted_{side}_$N(const $T *x, int64_t n, int64_t step, cons
 USERS: dict[str, tuple[str, ...]] = dict(sort_texts.USERS)
 USERS["tg_csm_switch"] = ("tg_csm_sorted",)
 USERS["tg_csm_rises"] = ("tg_csm_joined",)
-USERS["tg_convolve"] = ("tg_correlate", "tg_upfirdn")
+USERS["tg_convolve"] = ("tg_correlate", "tg_upfirdn", "tg_upfirdn_slope")
 TEXTS = {
     **sparse_texts.TEXTS,
     **sparse_sums.TEXTS,

@@ -52,7 +52,7 @@ def write_routine(writer: Any, n: Routine, p: Printer) -> None:
 
 POOLS = ("pool", "pool_max_grad", "pool_sum_grad")
 # Texts that take the last dimension of a batch themselves.
-MANY = ("loop", "fft", "running", "searchsorted", "sort", *AT_PLACES, *POOLS)
+MANY = ("loop", "fft", "running", "searchsorted", "sort", "argtopk", *AT_PLACES, *POOLS)
 
 
 def _batched(n: Routine, p: Printer, quiet: bool) -> None:
@@ -233,9 +233,10 @@ def _argtopk(x: _Text) -> None:
     (a,), (out,) = x.n.reads, x.n.results
     dtype = np.dtype(a.buf.dtype)
     kind = _KINDS.get(dtype.kind, 0) + (4 if x.n.term.op.params["k"] > 0 else 0)
-    bits, steps = 8 * dtype.itemsize, f"{x.p.poly(a.core[0])}, {x.p.poly(out.core[0])}"
+    bits, lengths = 8 * dtype.itemsize, f"{x.count}, {x.size('n')}, {x.size('k')}"
+    steps = ", ".join([x.apart(a), x.p.poly(a.core[0]), x.apart(out), x.p.poly(out.core[0])])
     given = f"{x.address(0)}, {kind}, (const uint{bits}_t *)({x.pointer(a)}), {x.pointer(out)}"
-    x.p.add(f"if (tg_argtopk_{bits}({given}, {x.size('n')}, {x.size('k')}, {steps})) {x.no_memory()}")
+    x.p.add(f"if (tg_argtopk_{bits}({given}, {lengths}, {steps})) {x.no_memory()}")
 
 
 def _sort_lines(x: _Text, a: Place, out: Place) -> None:
@@ -472,6 +473,7 @@ _WRITERS: dict[str, Callable[[_Text], None]] = {
     "qr": qr_calls.factors,
     "lstsq": _lstsq,
     "upfirdn": resampling_calls.upfirdn,
+    "upfirdn_slope": resampling_calls.slope,
     "lu_columns": lu_calls.columns,
     "lu_solve": lu_calls.solve,
     "solve_banded": structured_calls.banded,

@@ -4,165 +4,213 @@ TEXT = """
 #ifndef TG_TOP
 #define TG_TOP __attribute__((noinline, optimize("O2", "tree-vectorize")))
 #endif
+#if TG_VECTOR_SORT && defined(__AVX512F__)
+#define TG_TOP_PACKS 1
+#else
+#define TG_TOP_PACKS 0
+#endif
+enum { TG_TOP_FEW_$N = 24, TG_TOP_SAMPLE_$N = 2048 };
 
-/* An element's key, by which the first one wanted is the smallest, and its place. */
-typedef struct { $T key; int64_t place; } tg_top_$N;
-
-static inline int tg_top_before_$N(tg_top_$N a, tg_top_$N b)
+/* Keys of n elements, by which the first one wanted is the smallest; they may lie where these do. */
+static inline __attribute__((always_inline)) void tg_top_keys_$N(int kind, const $T *x, $T *keys, int64_t n)
 {
-    return a.key < b.key || (a.key == b.key && a.place < b.place);
+    const $T flip = kind & 4 ? ($T)-1 : 0, turn = ($T)tg_sort_key_$N(0, kind & 3) ^ flip;
+    if ((kind & 3) == 2) for (int64_t i = 0; i < n; i++) keys[i] = ($T)(tg_sort_key_$N(x[i], 2) ^ flip);
+    else for (int64_t i = 0; i < n; i++) keys[i] = x[i] ^ turn;
 }
 
-/* Bring the first k of n items to the front, in any order: pivots are drawn, so that no order of elements is bad. */
-TG_TOP static void tg_top_select_$N(tg_top_$N *items, int64_t n, int64_t k)
+/* The first k of n elements: the best so far stand in order, and blocks in which none comes before the last of these
+   are passed over. */
+TG_TOP static void tg_top_few_$N(int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t out_step)
 {
-    uint64_t random = 0x9E3779B97F4A7C15u;
-    for (int64_t low = 0, high = n - 1; low < high;) {
-        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        const tg_top_$N pivot = items[low + (int64_t)(random % (uint64_t)(high - low + 1))];
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (tg_top_before_$N(items[i], pivot)) i++;
-            while (tg_top_before_$N(pivot, items[j])) j--;
-            if (i > j) break;
-            const tg_top_$N item = items[i];
-            items[i++] = items[j];
-            items[j--] = item;
-        }
-        if (k <= j) high = j;
-        else if (k >= i) low = i;
-        else return;
-    }
-}
-
-/* Sort k items, with room for as many behind them: runs that grow are merged. Returns where they are at the end. */
-TG_TOP static tg_top_$N *tg_top_merge_$N(tg_top_$N *items, int64_t k)
-{
-    tg_top_$N *other = items + k;
-    for (int64_t run = 1; run < k; run *= 2) {
-        for (int64_t begin = 0; begin < k; begin += 2 * run) {
-            const int64_t middle = begin + run < k ? begin + run : k, end = middle + run < k ? middle + run : k;
-            int64_t i = begin, j = middle;
-            for (int64_t at = begin; at < end; at++)
-                other[at] = j == end || (i < middle && tg_top_before_$N(items[i], items[j])) ? items[i++] : items[j++];
-        }
-        tg_top_$N *swapped = items;
-        items = other;
-        other = swapped;
-    }
-    return items;
-}
-
-/* Whether one of some elements comes before a key. */
-enum { TG_TOP_BLOCK_$N = 16 };
-TG_TOP static int tg_top_some_$N(const $T *x, int kind, $T last)
-{
-    const $T flip = kind & 4 ? ($T)-1 : 0;
-    int some = 0;
-    kind &= 3;
-    if (kind == 2) for (int i = 0; i < TG_TOP_BLOCK_$N; i++) some |= ($T)(tg_sort_key_$N(x[i], 2) ^ flip) < last;
-    else for (int i = 0; i < TG_TOP_BLOCK_$N; i++) some |= ($T)(tg_sort_key_$N(x[i], kind) ^ flip) < last;
-    return some;
-}
-
-/* The first k of n elements in order. Candidates are those that come before the last of the k best so far: a few are
-   kept in order, many in a list that is cut to k when it is full. */
-TG_TOP static int tg_top_few_of_$N(int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t step,
-                                   int64_t out_step)
-{
-    enum { FEW = 24, MORE = 1024 };
-    const int64_t room = k <= FEW ? k : 2 * k + MORE;
-    tg_top_$N few[FEW], *items = k <= FEW ? few : malloc(room * sizeof *items);
-    if (!items) return 1;
-    $T last = ($T)-1;
+    enum { BLOCK = 16 };
+    struct { $T key; int64_t place; } best[TG_TOP_FEW_$N];
     int64_t count = 0;
-    for (int64_t i = 0; i < n;) {
-        if (count >= k && step == 1)
-            while (i + TG_TOP_BLOCK_$N <= n && !tg_top_some_$N(x + i, kind, last)) i += TG_TOP_BLOCK_$N;
-        const int64_t end = i + TG_TOP_BLOCK_$N < n ? i + TG_TOP_BLOCK_$N : n;
-        for (; i < end; i++) {
-            const tg_top_$N item = {tg_sort_key_$N(x[i * step], kind), i};
-            if (count >= k && item.key >= last) continue;
-            if (k <= FEW) {
-                int64_t at = count < k ? count++ : k - 1;
-                for (; at > 0 && item.key < items[at - 1].key; at--) items[at] = items[at - 1];
-                items[at] = item;
-                last = items[count - 1].key;
-                continue;
-            }
-            items[count++] = item;
-            if (count < room && count != k) continue;
-            if (count > k) tg_top_select_$N(items, count, k - 1);
-            count = k;
-            last = items[0].key;
-            for (int64_t j = 1; j < k; j++) last = items[j].key > last ? items[j].key : last;
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {
+        const int64_t some = n - begin < BLOCK ? n - begin : BLOCK;
+        $T keys[BLOCK] = {0};
+        if (some == BLOCK) tg_top_keys_$N(kind, x + begin, keys, BLOCK);
+        else tg_top_keys_$N(kind, x + begin, keys, some);
+        if (count == k) {
+            int any = 0;
+            for (int i = 0; i < BLOCK; i++) any |= keys[i] < best[k - 1].key;
+            if (!any) continue;
+        }
+        for (int64_t i = 0; i < some; i++) {
+            if (count == k && keys[i] >= best[k - 1].key) continue;
+            int64_t at = count < k ? count++ : k - 1;
+            for (; at > 0 && keys[i] < best[at - 1].key; at--) best[at] = best[at - 1];
+            best[at].key = keys[i], best[at].place = begin + i;
         }
     }
-    if (count > k) tg_top_select_$N(items, count, k - 1);
-    const tg_top_$N *found = k <= FEW ? items : tg_top_merge_$N(items, k);
-    for (int64_t j = 0; j < k; j++) out[j * out_step] = found[j].place;
-    if (items != few) free(items);
-    return 0;
+    for (int64_t j = 0; j < k; j++) out[j * out_step] = best[j].place;
 }
 
-/* The first k of a short row: it is dealt to 32 hands, and what comes after the first elements of k hands is not among
-   them. All steps are vector loops or have no branch. 0 if too many are left (equal ones, or others in a bad order). */
-TG_TOP static int tg_top_dealt_$N(int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t out_step)
+/* Where elements lie whose keys are at most `bound`, in order: how many. There is room for a vector more. */
+TG_TOP static int64_t tg_top_upto_$N(int kind, const $T *x, int64_t n, $T bound, uint64_t *places)
 {
-    enum { HANDS = 32, ROOM = 64, LENGTH = 4096 };
-    $T keys[LENGTH], hands[HANDS], ranks[ROOM + HANDS] = {0}, left[ROOM + HANDS], bound = 0;
-    int64_t places[ROOM + HANDS];
-    const $T flip = kind & 4 ? ($T)-1 : 0;
-    int count = 0;
-    kind &= 3;
-    if (kind == 2) for (int64_t i = 0; i < n; i++) keys[i] = ($T)(tg_sort_key_$N(x[i], 2) ^ flip);
-    else for (int64_t i = 0; i < n; i++) keys[i] = ($T)(tg_sort_key_$N(x[i], kind) ^ flip);
-    for (int j = 0; j < HANDS; j++) hands[j] = keys[j];
-    for (int64_t i = HANDS; i + HANDS <= n; i += HANDS)
-        for (int j = 0; j < HANDS; j++) hands[j] = keys[i + j] < hands[j] ? keys[i + j] : hands[j];
-    for (int i = 0; i < HANDS; i++)
-        for (int j = 0; j < HANDS; j++) ranks[j] += hands[i] < hands[j];
-    for (int j = 0; j < HANDS; j++) {
-        const $T hand = ranks[j] < ($T)k ? hands[j] : 0;
-        bound = hand > bound ? hand : bound;
-        ranks[j] = 0;
-    }
-    for (int64_t i = 0; i < n;) {
-        const int64_t end = i + HANDS < n ? i + HANDS : n;
-        for (; i < end; i++) {
-            places[count] = i, left[count] = keys[i];
+    enum { BLOCK = 512 };
+    $T keys[BLOCK];
+    int64_t count = 0;
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {
+        const int64_t some = n - begin < BLOCK ? n - begin : BLOCK;
+        int64_t i = 0;
+        tg_top_keys_$N(kind, x + begin, keys, some);
+#if TG_TOP_PACKS
+        typedef long long words __attribute__((vector_size(64)));
+        typedef long long loose __attribute__((vector_size(64), aligned(8), may_alias));
+        uint64_t widened[BLOCK];
+        const loose *wide = (const loose *)(sizeof($T) < 8 ? (const void *)widened : keys);
+        for (int64_t j = 0; sizeof($T) < 8 && j < some; j++) widened[j] = keys[j];
+        const words bounds = (long long)bound - (words){0};
+        words at = (long long)begin + (words){0, 1, 2, 3, 4, 5, 6, 7};
+        for (; i + 8 <= some; i += 8, at += 8) {
+            const uint8_t here = (uint8_t)__builtin_ia32_ucmpq512_mask((words)wide[i / 8], bounds, 2, -1);
+            *(loose *)(places + count) = __builtin_ia32_compressdi512_mask(at, at, here);
+            count += __builtin_popcount(here);
+        }
+#endif
+        for (; i < some; i++) {
+            places[count] = (uint64_t)(begin + i);
             count += keys[i] <= bound;
         }
-        if (count > ROOM) return 0;
     }
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++) ranks[j] += (left[i] < left[j]) | ((left[i] == left[j]) & (($T)i < ($T)j));
-    for (int j = 0; j < count; j++)
-        if (ranks[j] < ($T)k) out[(int64_t)ranks[j] * out_step] = places[j];
-    return 1;
+    return count;
+}
+
+/* The keys of a sample in order, how many these are, and which of them is expected behind k of n elements, with few in
+   between: `around` is three standard deviations of how many come before it. */
+TG_TOP static int64_t tg_top_sample_$N(void *sorter, int kind, const $T *x, int64_t n, int64_t k, uint64_t *sample,
+                                       int64_t *size, int64_t *around)
+{
+    $T drawn[TG_TOP_SAMPLE_$N];
+    const int64_t s = *size = n < 16 * (TG_TOP_SAMPLE_$N - 16) ? n / 16 + 16 : TG_TOP_SAMPLE_$N, within = n / s;
+    const double share = (double)k / (double)n, apart = (double)n / (double)s;
+    *around = 1;
+    while ((double)(*around * *around) < 9.0 * (double)s * share * (1 - share)) ++*around;
+    const int64_t at = (int64_t)(share * (double)s) + *around;
+    if (8 * at >= (TG_TOP_PACKS ? 7 : 5) * s) return s; /* nearly all, which are sorted sooner */
+    uint64_t random = 0x9E3779B97F4A7C15u;
+    for (int64_t i = 0; i < s; i++) { /* one of each s-th part of the row: no order of elements is bad */
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        drawn[i] = x[(int64_t)((double)i * apart) + (int64_t)((random >> 33) * (uint64_t)within >> 31)];
+    }
+    tg_top_keys_$N(kind, drawn, drawn, s);
+    for (int64_t i = 0; i < s; i++) sample[i] = drawn[i];
+    ((int (*)(void *, int64_t, void *))sorter)(sample, s, NULL);
+    return at;
+}
+
+/* Which of n keys is the first one, the second one and so on: by words, or by merging runs that grow, if too many begin
+   with the same bits. Both places have room for all. */
+TG_TOP static const uint64_t *tg_top_order_$N(void *sorter, const $T *keys, int64_t n, uint64_t *order, uint64_t *other)
+{
+    enum { SHORT = 1500 };
+    const int digits = (n >= SHORT || TG_VECTOR_SORT) && !(n >> 32);
+    if (digits && tg_argsort_by_words_$N(sorter, 0, 33, keys, n, 1, order, other)) return order;
+    if (tg_argsort_by_words_$N(sorter, 0, 64, keys, n, 1, order, NULL)) return order;
+    for (int64_t i = 0; i < n; i++) order[i] = (uint64_t)i;
+    for (int64_t run = 1; run < n; run *= 2) {
+        for (int64_t begin = 0; begin < n; begin += 2 * run) {
+            const int64_t middle = begin + run < n ? begin + run : n, end = middle + run < n ? middle + run : n;
+            int64_t i = begin, j = middle;
+            for (int64_t at = begin; at < end; at++)
+                other[at] = j == end || (i < middle && keys[order[i]] <= keys[order[j]]) ? order[i++] : order[j++];
+        }
+        uint64_t *swapped = order;
+        order = other;
+        other = swapped;
+    }
+    return order;
+}
+
+/* What rows say of the next one: a key up to which they had a few elements more than are wanted, if one is known, and
+   what is left of the trust in it. */
+typedef struct { $T bound; int known, trust; } tg_top_alike_$N;
+
+/* Where elements lie of which the first k are to be found, and a bound of their keys that holds few more: that of the
+   row before, or of a sample. How many there are; all elements if these are no fewer. */
+TG_TOP static int64_t tg_top_candidates_$N(void *sorter, int kind, const $T *x, int64_t n, int64_t k, int64_t more,
+                                           tg_top_alike_$N *alike, uint64_t *places)
+{
+    enum { TRUST = 8, SHORT = 100 };
+    uint64_t sample[TG_TOP_SAMPLE_$N];
+    int64_t count = 0, s, around;
+    if (n < SHORT) return n;
+    if (alike->known && alike->trust > 0) {
+        count = tg_top_upto_$N(kind, x, n, alike->bound, places);
+        if (count >= k && count <= k + 3 * more) {
+            alike->trust += alike->trust < TRUST;
+            return count;
+        }
+        alike->trust -= TRUST / 2;
+    }
+    else alike->trust++; /* it is tried again after some rows */
+    int64_t at = tg_top_sample_$N(sorter, kind, x, n, k, sample, &s, &around);
+    for (count = 0; count < k; at += around) {
+        if (at >= s) return n;
+        alike->bound = ($T)sample[at];
+        count = tg_top_upto_$N(kind, x, n, alike->bound, places);
+    }
+    return count;
+}
+
+/* Where the first k elements of a row lie. A few of many are looked for, more are sorted with some others that are not
+   behind a bound; there is room for four words of each element. */
+TG_TOP static void tg_top_of_row_$N(void *sorter, int kind, const $T *x, int64_t *out, int64_t n, int64_t k,
+                                    int64_t out_step, tg_top_alike_$N *alike, uint64_t *places)
+{
+    if (k <= TG_TOP_FEW_$N && n >= 600 * k) {
+        tg_top_few_$N(kind, x, out, n, k, out_step);
+        return;
+    }
+    uint64_t *const order = places + n + 8, *const other = order + n + 8;
+    $T *const keys = ($T *)(other + n + 8);
+    int64_t more = 1, some = 0; /* three standard deviations of how many of two rows differ */
+    while ((double)(more * more) * (double)n < 18.0 * (double)k * (double)(n - k)) more++;
+    const int64_t count = tg_top_candidates_$N(sorter, kind, x, n, k, more, alike, places);
+    if (count < n) {
+        const $T bound = alike->bound;
+        int64_t equal = k; /* so many of those that are equal to the bound are wanted */
+        for (int64_t j = 0; j < count; j++) keys[j] = x[places[j]];
+        tg_top_keys_$N(kind, keys, keys, count);
+        for (int64_t j = 0; j < count; j++) equal -= keys[j] < bound;
+        for (int64_t j = 0; j < count; j++) {
+            const int wanted = keys[j] < bound || equal > 0;
+            equal -= keys[j] == bound;
+            keys[some] = keys[j], places[some] = places[j];
+            some += wanted;
+        }
+    }
+    else tg_top_keys_$N(kind, x, keys, some = n);
+    const uint64_t *const found = tg_top_order_$N(sorter, keys, some, order, other);
+    for (int64_t j = 0; j < k; j++) out[j * out_step] = (int64_t)(count < n ? places[found[j]] : found[j]);
+    alike->known = count < n;
+    if (k + more < some) alike->bound = keys[found[k + more]];
 }
 
 /* Where the k smallest of n elements of $N bits lie, the smallest first, or with 4 in `kind` the largest; of equal ones
-   the first comes first. Nonzero: no memory. Of short rows those left by dealing are put in order, few of many elements
-   are selected, else all are sorted, which takes 3 ns for an element of a short row and 13 of a long one (Zen 5). */
-TG_APART int tg_argtopk_$N(void *sorter, int kind, const $T *x, int64_t *out, int64_t n, int64_t k, int64_t step,
-                         int64_t out_step)
+   the first comes first. Lines that lie side by side are copied together. Nonzero: no memory. */
+TG_APART int tg_argtopk_$N(void *sorter, int kind, const $T *x, int64_t *out, int64_t lines, int64_t n, int64_t k,
+                           int64_t apart, int64_t step, int64_t out_apart, int64_t out_step)
 {
-    enum { FEW = 24, SHORT = 1500, LONG = 100000 };
-    const int64_t most = n >= LONG ? n / 32 : k <= FEW ? n / 60 : n / 200;
-    uint64_t *order = NULL, *other = NULL;
-    int done = 0;
-    if (step == 1 && n >= 256 && n <= 4096 && n <= 256 * k && k <= 16 && ((kind & 3) == 2 || n >= 32 * k))
-        if (tg_top_dealt_$N(kind, x, out, n, k, out_step)) return 0;
-    if (k > most) order = malloc(n * sizeof *order);
-    if (order) {
-        if ((n >= SHORT || TG_VECTOR_SORT) && !(n >> 32)) other = malloc((n + 8) * sizeof *other);
-        done = other && tg_argsort_by_words_$N(sorter, kind, 33, x, n, step, order, other);
-        if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, x, n, step, order, other);
-        for (int64_t j = 0; done && j < k; j++) out[j * out_step] = order[j];
+    enum { SIDE = 64 / sizeof($T) };
+    const int64_t together = step == 1 ? 0 : apart == 1 && lines > 1 ? SIDE : 1;
+    const int64_t copy = n + SIDE; /* a power of two would be bad for the cache */
+    uint64_t *const room = malloc((4 * (size_t)n + 64) * sizeof *room);
+    $T *const copies = malloc((size_t)(copy * together + 1) * sizeof *copies);
+    const int failed = !room || !copies;
+    tg_top_alike_$N alike = {.trust = 4};
+    for (int64_t line = 0; !failed && line < lines; line++) {
+        const int64_t within = together ? line % together : 0;
+        const int64_t some = lines - line < together ? lines - line : together;
+        const $T *from = x + line * apart;
+        for (int64_t i = 0; some && !within && i < n; i++)
+            for (int64_t u = 0; u < some; u++) copies[u * copy + i] = from[i * step + u * apart];
+        tg_top_of_row_$N(sorter, kind, together ? copies + within * copy : from, out + line * out_apart, n, k, out_step,
+                         &alike, room);
     }
-    free(order);
-    free(other);
-    return !done && tg_top_few_of_$N(kind, x, out, n, k, step, out_step);
+    free(room), free(copies);
+    return failed;
 }
 """

@@ -110,8 +110,8 @@ static inline uint64_t tg_sort_key_$N($T u, int kind)
     const $T flip = kind & 4 ? ($T)-1 : 0;
     if ((kind & 3) == 0) return ($T)(u ^ flip);
     if ((kind & 3) == 1) return ($T)(u ^ sign ^ flip);
-    if (($T)(u & ~sign) > infinite) return ($T)((($T)-1) ^ flip);
-    return ($T)((u == sign ? sign : u & sign ? ~u : u | sign) ^ flip);
+    const $T size = u & ~sign, below = -(u >> ($N - 1)); /* all bits of a negative one, whose size is taken off */
+    return ($T)(size > infinite ? ($T)-1 : sign + (($T)(size ^ below) - below)) ^ flip;
 }
 #endif
 """

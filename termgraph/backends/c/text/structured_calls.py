@@ -50,6 +50,30 @@ _DEFINED = """
     _Generic((v), float _Complex: __builtin_conjf(v), double _Complex: __builtin_conj(v), default: (v))
 #endif
 """
+_BACK = """
+#ifndef TG_BAND_BACK_$N
+#define TG_BAND_BACK_$N
+/* A row's right side less those of the rows below it, `by` times; sums of one column do not wait for each other. */
+static inline $WARM void
+tg_band_back_$N($T *here, const $T *restrict top, int64_t many, $T by, int64_t columns)
+{
+    if (columns == 1) {
+        $T sum[4] = {0};
+        int64_t k = 1;
+        for (; k + 4 <= many; k += 4)
+            for (int u = 0; u < 4; u++) sum[u] += top[k + u] * here[k + u];
+        for (; k < many; k++) sum[0] += top[k] * here[k];
+        *here = (*here - ((sum[0] + sum[1]) + (sum[2] + sum[3]))) * by;
+        return;
+    }
+    for (int64_t k = 1; k < many; k++) {
+        const $T f = top[k], *const right = here + k * columns;
+        $COLUMNS here[c] -= f * right[c];
+    }
+    $COLUMNS here[c] *= by;
+}
+#endif
+"""
 _BANDED = """
 /* Three diagonals. `room` has three numbers for each row: the inverse of the pivot, and what stands right of it. */
 static $HOT int64_t
@@ -99,33 +123,33 @@ tg_tridiagonal_$N(int64_t n, int64_t columns, const $T *a, int64_t row, int64_t 
     }
     return 0;
 }
+enum { TG_STEPS_$N = 4 }; /* whose multiples of their pivots' rows are taken off a row together, where rows are long */
+/* A row less its pivots' rows, moved by the steps, one or all: `by` times each. What was there is left behind it. */
 static inline $WARM void
-tg_band_less_$N($T *to, const $T *restrict top, $T f, int64_t many) /* a row less its pivot's, moved by one */
+tg_band_less_$N($T *to, const $T *restrict top, $T f, int64_t many)
 {
-    for (int64_t c = 0; c < many; c++) to[c] = to[c + 1] - f * top[c + 1];
+    for (int64_t i = 0; i < many; i++) to[i] = to[i + 1] - f * top[i + 1];
 }
-/* Gauss's elimination by rows: each has `width` numbers from the column of its step on, and takes the right sides
-   along. `rows` is room for n rows, `order` says where each lies. */
-static $HOT int64_t
-tg_bands_$N(int64_t lower, int64_t upper, int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column,
-            $T *rows, $T **order, $T *restrict x)
+static inline $WARM void
+tg_band_less_all_$N($T *to, const $T *restrict one, const $T *restrict two, const $T *restrict three,
+                    const $T *restrict four, const $T *by, int64_t many)
 {
-    const int64_t width = lower + upper + 1;
-    for (int64_t i = 0; i < n; i++) order[i] = rows + i * width;
-    for (int64_t j = 0, loaded = 0; j < n; j++) {
-        const int64_t end = j + lower < n ? j + lower + 1 : n;
-        for (; loaded < end; loaded++) {
-            const int64_t many = (loaded + upper < n ? loaded + upper + 1 : n) - j;
-            const $T *const from = a + loaded * row + j * column;
-            $T *const to = order[loaded];
-            for (int64_t c = 0; c < many; c++) to[c] = from[c * column];
-            for (int64_t c = many; c < width; c++) to[c] = 0;
-        }
+    const $T a = by[0], b = by[1], c = by[2], d = by[3];
+    for (int64_t i = 0; i < many; i++)
+        to[i] = to[i + TG_STEPS_$N] - a * one[i] - b * two[i] - c * three[i] - d * four[i];
+}
+/* Some steps of Gauss's elimination in their own columns: rows change places, and hold by how much each step takes off
+   what is right of these columns. Returns which pivot is 0, counted from one, or 0. */
+static inline $INLINE int64_t
+tg_band_steps_$N(int64_t first, int64_t steps, int64_t end, int64_t columns, $T **order, $T *restrict x)
+{
+    for (int64_t p = 0; p < steps; p++) {
+        const int64_t j = first + p;
         int64_t best = j;
         for (int64_t i = j + 1; i < end; i++)
-            if (TG_SIZE_OF(order[i][0]) > TG_SIZE_OF(order[best][0])) best = i;
+            if (TG_SIZE_OF(order[i][p]) > TG_SIZE_OF(order[best][p])) best = i;
         $T *const top = order[best], *const here = x + j * columns, *const there = x + best * columns;
-        if (top[0] == 0) return j + 1;
+        if (top[p] == 0) return j + 1;
         if (best != j) {
             order[best] = order[j];
             order[j] = top;
@@ -135,27 +159,71 @@ tg_bands_$N(int64_t lower, int64_t upper, int64_t n, int64_t columns, const $T *
                 there[c] = v;
             }
         }
-        const $T by = 1 / top[0];
+        const $T by = 1 / top[p];
         for (int64_t i = j + 1; i < end; i++) {
-            $T *const to = order[i], *const right = x + i * columns;
-            const $T f = to[0] * by;
-            tg_band_less_$N(to, top, f, width - 1);
-            to[width - 1] = 0;
-            $COLUMNS right[c] -= f * here[c];
+            $T *const to = order[i];
+            const $T f = to[p] *= by;
+            for (int64_t c = p + 1; c < steps; c++) to[c] -= f * top[c];
         }
+    }
+    return 0;
+}
+/* Gauss's elimination by rows, some steps at a time: each row has numbers from the column of the first of these on, and
+   takes the right sides along. `rows` is room for n rows of `width` and the steps, `order` says where each lies. */
+static inline $INLINE int64_t
+tg_bands_by_$N(const int64_t most, int64_t lower, int64_t upper, int64_t n, int64_t columns, const $T *a, int64_t row,
+               int64_t column, $T *rows, $T **order, $T *restrict x)
+{
+    const int64_t width = lower + upper + 1, all = width + most - 1;
+    for (int64_t i = 0; i < n; i++) order[i] = rows + i * all;
+    for (int64_t j = 0, loaded = 0; j < n; j += most) {
+        const int64_t steps = n - j < most ? n - j : most, last = j + steps - 1;
+        const int64_t end = last + lower < n ? last + lower + 1 : n;
+        for (; loaded < end; loaded++) {
+            const int64_t many = (loaded + upper < n ? loaded + upper + 1 : n) - j;
+            const int64_t left = loaded - lower > j ? loaded - lower - j : 0;
+            const $T *const from = a + loaded * row + j * column;
+            $T *const to = order[loaded];
+            for (int64_t c = 0; c < left; c++) to[c] = 0;
+            for (int64_t c = left; c < many; c++) to[c] = from[c * column];
+            for (int64_t c = many; c < all; c++) to[c] = 0;
+        }
+        const int64_t failed = tg_band_steps_$N(j, steps, end, columns, order, x);
+        if (failed) return failed;
+        for (int64_t p = 1; p < steps; p++)
+            for (int64_t q = 0; q < p; q++) {
+                $T *const to = order[j + p], *const right = x + (j + p) * columns;
+                const $T *const top = order[j + q], *const here = x + (j + q) * columns, f = to[q];
+                for (int64_t c = steps; c < all; c++) to[c] -= f * top[c];
+                $COLUMNS right[c] -= f * here[c];
+            }
+        for (int64_t i = j + steps; i < end; i++) { /* so all steps are there */
+            $T *const to = order[i], *const right = x + i * columns, by[TG_STEPS_$N];
+            for (int64_t p = 0; p < most; p++) by[p] = to[p];
+            if (most == 1) tg_band_less_$N(to, order[j], by[0], all - 1);
+            else tg_band_less_all_$N(to, order[j] + most, order[j + 1] + most, order[j + 2] + most,
+                                     order[j + 3] + most, by, all - most);
+            for (int64_t c = all - most; c < all; c++) to[c] = 0;
+            for (int64_t p = 0; p < most; p++) {
+                const $T f = by[p], *const here = x + (j + p) * columns;
+                $COLUMNS right[c] -= f * here[c];
+            }
+        }
+        for (int64_t p = 0; p < steps; p++) order[j + p] += p; /* where the pivot is */
     }
     for (int64_t j = n - 1; j >= 0; j--) {
         const $T *const top = order[j];
-        $T *const here = x + j * columns;
-        const int64_t many = j + width < n ? width : n - j;
-        for (int64_t k = 1; k < many; k++) {
-            const $T f = top[k], *const right = here + k * columns;
-            $COLUMNS here[c] -= f * right[c];
-        }
-        const $T by = 1 / top[0];
-        $COLUMNS here[c] *= by;
+        tg_band_back_$N(x + j * columns, top, j + width < n ? width : n - j, 1 / top[0], columns);
     }
     return 0;
+}
+static $HOT int64_t
+tg_bands_$N(int64_t lower, int64_t upper, int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column,
+            $T *rows, $T **order, $T *restrict x)
+{
+    enum { MANY = 10 };
+    return lower + upper < 2 * MANY ? tg_bands_by_$N(1, lower, upper, n, columns, a, row, column, rows, order, x)
+                        : tg_bands_by_$N(TG_STEPS_$N, lower, upper, n, columns, a, row, column, rows, order, x);
 }
 /* Returns which pivot is 0, counted from one, and -1 without memory. `a` has a row of n numbers for each diagonal. */
 static int64_t
@@ -164,7 +232,7 @@ tg_solve_banded_$N(int64_t lower, int64_t upper, int turned, int64_t n, int64_t 
 {
     const int64_t width = lower + upper + 1;
     if (n == 0 || columns == 0) return 0;
-    $T **const order = malloc(n * width * sizeof($T) + n * sizeof($T *));
+    $T **const order = malloc(n * (width + TG_STEPS_$N - 1) * sizeof($T) + n * sizeof($T *));
     if (!order) return -1;
     $T *const room = ($T *)(order + n);
     for (int64_t i = 0; i < n; i++)
@@ -185,33 +253,56 @@ static inline $WARM void tg_band_less_rest_$N($T *restrict to, const $T *restric
 {
     for (int64_t c = 0; c < many; c++) to[c] -= f * top[c];
 }
-static $HOT int64_t
-tg_hermitian_bands_$N(int64_t width, int64_t n, int64_t columns, $T *restrict rows, $T *restrict x)
+static inline $WARM void
+tg_band_less_four_$N($T *restrict to, const $T *restrict one, const $T *restrict two, const $T *restrict three,
+                     const $T *restrict four, const $T *by, int64_t many)
 {
-    for (int64_t j = 0; j < n; j++) {
-        const $T *const top = rows + j * width, *const here = x + j * columns;
-        const int64_t many = j + width < n ? width : n - j;
-        if (__real__ top[0] <= 0) return j + 1;
-        const $T by = 1 / __real__ top[0];
-        for (int64_t k = 1; k < many; k++) {
-            const $T f = TG_CONJUGATE(top[k]) * by;
-            $T *const right = x + (j + k) * columns;
-            tg_band_less_rest_$N(rows + (j + k) * width, top + k, f, width - k);
-            $COLUMNS right[c] -= f * here[c];
+    const $T a = by[0], b = by[1], c = by[2], d = by[3];
+    for (int64_t i = 0; i < many; i++) to[i] -= a * one[i] + b * two[i] + c * three[i] + d * four[i];
+}
+/* Rows lie `apart`; with more steps than one at a time there are as many zeros and one less behind each. */
+static inline $INLINE int64_t
+tg_hermitian_bands_by_$N(const int64_t most, int64_t width, int64_t apart, int64_t n, int64_t columns,
+                         $T *restrict rows, $T *restrict x)
+{
+    for (int64_t j = 0; j < n; j += most) {
+        const int64_t next = j + most < n ? j + most : n, end = next - 1 + width < n ? next - 1 + width : n;
+        $T by[4] = {0};
+        for (int64_t p = j; p < next; p++) {
+            const $T *const top = rows + p * apart, *const here = x + p * columns;
+            if (__real__ top[0] <= 0) return p + 1;
+            by[p - j] = 1 / __real__ top[0];
+            const int64_t last = most == 1 ? end : next;
+            for (int64_t i = p + 1; i < last && i < p + width; i++) {
+                const $T f = TG_CONJUGATE(top[i - p]) * by[p - j];
+                $T *const right = x + i * columns;
+                tg_band_less_rest_$N(rows + i * apart, top + (i - p), f, width - (i - p));
+                $COLUMNS right[c] -= f * here[c];
+            }
+        }
+        for (int64_t i = next; most > 1 && i < end; i++) { /* so all steps are there */
+            const $T *const top = rows + j * apart + (i - j);
+            $T f[4], *const right = x + i * columns;
+            for (int64_t p = 0; p < most; p++) f[p] = TG_CONJUGATE(top[p * (apart - 1)]) * by[p];
+            tg_band_less_four_$N(rows + i * apart, top, top + (apart - 1), top + 2 * (apart - 1),
+                                 top + 3 * (apart - 1), f, width - 1 - (i - next));
+            for (int64_t p = 0; p < most; p++) {
+                const $T *const here = x + (j + p) * columns;
+                $COLUMNS right[c] -= f[p] * here[c];
+            }
         }
     }
     for (int64_t j = n - 1; j >= 0; j--) {
-        const $T *const top = rows + j * width;
-        $T *const here = x + j * columns;
-        const int64_t many = j + width < n ? width : n - j;
-        for (int64_t k = 1; k < many; k++) {
-            const $T f = top[k], *const right = here + k * columns;
-            $COLUMNS here[c] -= f * right[c];
-        }
-        const $T by = 1 / __real__ top[0];
-        $COLUMNS here[c] *= by;
+        const $T *const top = rows + j * apart;
+        tg_band_back_$N(x + j * columns, top, j + width < n ? width : n - j, 1 / __real__ top[0], columns);
     }
     return 0;
+}
+static $HOT int64_t
+tg_hermitian_bands_$N(int64_t width, int64_t apart, int64_t n, int64_t columns, $T *restrict rows, $T *restrict x)
+{
+    return apart == width ? tg_hermitian_bands_by_$N(1, width, width, n, columns, rows, x)
+                          : tg_hermitian_bands_by_$N(4, width, apart, n, columns, rows, x);
 }
 static $HOT int64_t
 tg_hermitian_pair_$N(int64_t n, int64_t columns, $T *restrict rows, $T *restrict x) /* of two diagonals */
@@ -238,20 +329,24 @@ static $HOT int64_t
 tg_solveh_banded_$N(int64_t width, int lower, int64_t n, int64_t columns, const $T *a, int64_t row, int64_t column,
                     const $T *b, int64_t b_row, int64_t b_column, $T *restrict out)
 {
+    enum { MANY = 12 };
     if (n == 0 || columns == 0) return 0;
-    $T *restrict const room = malloc(n * width * sizeof($T));
+    const int64_t apart = width < MANY ? width : width + 3;
+    $T *restrict const room = malloc(n * apart * sizeof($T));
     if (!room) return -1;
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < columns; c++) out[i * columns + c] = b[i * b_row + c * b_column];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = width; c < apart; c++) room[i * apart + c] = 0;
     for (int64_t k = 0; k < width; k++) {
         const $T *const band = lower ? a + k * row : a + (width - 1 - k) * row + k * column;
         $T *const to = room + k;
-        if (lower) for (int64_t j = 0; j < n - k; j++) to[j * width] = TG_CONJUGATE(band[j * column]);
-        else for (int64_t j = 0; j < n - k; j++) to[j * width] = band[j * column];
-        for (int64_t j = n > k ? n - k : 0; j < n; j++) to[j * width] = 0;
+        if (lower) for (int64_t j = 0; j < n - k; j++) to[j * apart] = TG_CONJUGATE(band[j * column]);
+        else for (int64_t j = 0; j < n - k; j++) to[j * apart] = band[j * column];
+        for (int64_t j = n > k ? n - k : 0; j < n; j++) to[j * apart] = 0;
     }
     const int64_t failed = width == 2 ? tg_hermitian_pair_$N(n, columns, room, out)
-                                      : tg_hermitian_bands_$N(width, n, columns, room, out);
+                                      : tg_hermitian_bands_$N(width, apart, n, columns, room, out);
     free(room);
     return failed;
 }
@@ -362,10 +457,12 @@ tg_solve_toeplitz_$N(int64_t n, int64_t columns, const $T *c, int64_t c_step, co
 
 def _filled(text: str) -> str:
     text = text.replace("$HOT", f"__attribute__((noinline, {_OPTIMIZE}))").replace("$COLUMNS", _COLUMNS)
+    text = text.replace("$INLINE", f"__attribute__((always_inline, {_OPTIMIZE}))")
     return text.replace("$WARM", f"__attribute__(({_OPTIMIZE}))")
 
 
 TEXTS = {
-    "tg_solve_banded": _filled(_DEFINED + _BANDED), "tg_solveh_banded": _filled(_DEFINED + _HERMITIAN),
+    "tg_solve_banded": _filled(_DEFINED + _BACK + _BANDED),
+    "tg_solveh_banded": _filled(_DEFINED + _BACK + _HERMITIAN),
     "tg_solve_toeplitz": _filled(_TOEPLITZ),
 }  # fmt: skip
