@@ -1,4 +1,4 @@
-"""Stored indices are checked where they are stored, not again wherever they are read.
+"""Stored indices are checked where they are stored, not wherever they are read; others before the rows that share them.
 
 Places that all channels of an image share (`x[:, places]`) are computed once; so they are compared with the length of
 the axis once, and negative ones are counted from the end, too. The loops that read elements there do nothing else.

@@ -275,8 +275,8 @@ class Storage:
     def _result(self) -> Statements:
         """What was decided. Of constants only those are kept that are read: more was pushed than is."""
         bufs, s = self.push.bufs, self.scalars
-        stores = places.checked_before(s, self.stores, self.prefix) if self.whole_vectors else self.stores
-        stores = places.checked_where_stored(s, stores)
+        stores = places.checked_where_stored(s, self.stores)
+        stores = places.checked_before(s, stores, self.prefix) if self.whole_vectors else stores
         stores = self._for_vectors(stores) if self.whole_vectors else stores
         computed = operands_first([t for x in stores for t in _scalars_of(x)])
         s.number_folds(computed)
