@@ -52,7 +52,8 @@ def _again_in_rows(s: Scalars, x: Any) -> list[tuple[AnyTerm, Poly, list[Var]]]:
     for t in dict.fromkeys(surely):
         if t.op.family is INDEX and _is_read(t.args[0]):
             inside = [v for v in x.vars if v in s.free(t)]
-            known = not t.op.params["length"].fv and not any(v.extent.fv for v in inside)
+            length = t.op.params["length"]
+            known = not length.fv and not length.values and not any(v.extent.fv for v in inside)
             if inside and known and s.free(t) <= set(x.vars):
                 last = x.vars.index(inside[-1])
                 rows = product([v.extent for v in x.vars[:last] if v not in inside])
