@@ -127,7 +127,12 @@ def test_unique_of_many_floats_of_16_bits_is_that_of_few(rng, equal_nan):
     x = T.tensor("x", dtype="float16", shape=(None,))
     f = tg.function([x], T.unique(x, equal_nan=equal_nan))
     drawn = rng.integers(0, 2**16, 9000).astype("uint16").view("float16")
-    for values in (drawn, np.abs(drawn[np.isfinite(drawn)]), np.append(drawn, np.float16(-0.0))[::-1], rng.permutation(drawn)):
+    for values in (
+        drawn,
+        np.abs(drawn[np.isfinite(drawn)]),
+        np.append(drawn, np.float16(-0.0))[::-1],
+        rng.permutation(drawn),
+    ):
         ordered = np.sort(values, kind="stable")
         new = np.append(True, ordered[1:] != ordered[:-1])
         if equal_nan and np.isnan(ordered[-1]):
