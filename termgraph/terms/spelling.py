@@ -45,3 +45,9 @@ def spelling(text: Spelling | str | None) -> Spelling | None:
     if not isinstance(text, str):
         return text
     return Spelling(f=text) if text.isidentifier() else Spelling(iuf="{narrow}" + text)
+
+
+def in_order(sign: str, pairs: str | None = None) -> Spelling:
+    """Of a comparison; complex numbers, first by their real parts, are compared by a function of its own, if any."""
+    compared = f"({{0}} {sign} {{1}})"
+    return Spelling(biuf=compared, c=pairs or compared)

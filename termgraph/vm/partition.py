@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from termgraph._records import record
+from termgraph.terms.ops.shaping import shape_i
 from termgraph.vm.program import Program, demand_groups
 
 Made = TypeVar("Made")
@@ -80,17 +81,35 @@ def divided(
         done.append(level + single)
         if places[i] is not None:
             groups.setdefault((level, needs[i], places[i], i if single else None), []).append(i)
-    return [_part(program, members, places[members[0]], members[0] in alone, given) for members in groups.values()]
+    lengths = {ins.outputs[0]: ins.inputs[0] for ins in program.instructions if ins.op.family is shape_i}
+    reads = [_read(program, members, given, lengths) for members in groups.values()]
+    inside = {i for members in groups.values() for i in members}
+    wanted = {
+        s for i, ins in enumerate(program.instructions) if i not in inside for s in (*ins.inputs, *given.get(i, ()))
+    }
+    wanted.update(program.outputs, *reads)
+    return [_part(program, m, r, wanted, places, alone) for m, r in zip(groups.values(), reads)]
+
+
+def _read(
+    program: Program, members: list[int], given: Mapping[int, Sequence[int]], lengths: Mapping[int, int]
+) -> list[int]:
+    """What a part reads that it does not make; not the `lengths` of arrays that it reads, which it knows by itself."""
+    instructions = [program.instructions[i] for i in members]
+    known = {*program.constants, *[s for ins in instructions for s in ins.outputs]}
+    slots = [s for i, ins in zip(members, instructions) for s in (*ins.inputs, *given.get(i, ()))]
+    read = dict.fromkeys([s for s in slots if s not in known])
+    return [s for s in read if lengths.get(s) not in read]
 
 
 def _part(
-    program: Program, members: list[int], place: Hashable, alone: bool, given: Mapping[int, Sequence[int]]
+    program: Program,
+    members: list[int],
+    read: list[int],
+    wanted: Collection[int],
+    places: Sequence[Hashable | None],
+    alone: Collection[int],
 ) -> Part:
-    inside = set(members)
-    instructions = program.instructions
-    outside = [i for i in range(len(instructions)) if i not in inside]
-    wanted = {*program.outputs, *[s for i in outside for s in (*instructions[i].inputs, *given.get(i, ()))]}
-    made = [s for i in members for s in instructions[i].outputs]
-    known = {*made, *program.constants}
-    read = [s for i in members for s in (*instructions[i].inputs, *given.get(i, ())) if s not in known]
-    return Part(place, alone, tuple(members), tuple(dict.fromkeys(read)), tuple([s for s in made if s in wanted]))
+    made = [s for i in members for s in program.instructions[i].outputs]
+    roots = [s for s in made if s in wanted] or made[-1:]  # lengths that each reader knows by itself
+    return Part(places[members[0]], members[0] in alone, tuple(members), tuple(read), tuple(roots))

@@ -121,6 +121,25 @@ def test_bincount_refuses_what_cannot_be_counted():
     assert run(lambda a, n: T.bincount(a, minlength=n), np.array([1]), np.array(3)).tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_unique_of_many_floats_of_16_bits_is_that_of_few(rng, equal_nan):
+    """By a table of all their bits; of zeros of both signs, and of NaN, the first one stays."""
+    x = T.tensor("x", dtype="float16", shape=(None,))
+    f = tg.function([x], T.unique(x, equal_nan=equal_nan))
+    drawn = rng.integers(0, 2**16, 9000).astype("uint16").view("float16")
+    for values in (
+        drawn,
+        np.abs(drawn[np.isfinite(drawn)]),
+        np.append(drawn, np.float16(-0.0))[::-1],
+        rng.permutation(drawn),
+    ):
+        ordered = np.sort(values, kind="stable")
+        new = np.append(True, ordered[1:] != ordered[:-1])
+        if equal_nan and np.isnan(ordered[-1]):
+            new[np.argmax(np.isnan(ordered)) + 1 :] = False
+        np.testing.assert_array_equal(f(values).view("uint16"), ordered[new].view("uint16"))
+
+
 @given(case=with_axis(min_dims=1))
 @quick()
 def test_unique(case):

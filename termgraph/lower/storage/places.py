@@ -1,4 +1,4 @@
-"""Stored indices are checked where they are stored, not again wherever they are read.
+"""Stored indices are checked where they are stored, not wherever they are read; others before the rows that share them.
 
 Places that all channels of an image share (`x[:, places]`) are computed once; so they are compared with the length of
 the axis once, and negative ones are counted from the end, too. The loops that read elements there do nothing else.
@@ -10,12 +10,60 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from termgraph.lower.lengths.index import ONE, ZERO, Poly, product
-from termgraph.lower.lengths.polynomials import values
+from termgraph.lower.lengths.index import ONE, ZERO, Poly, minimum, nest, nonneg, poly, product
+from termgraph.lower.lengths.polynomials import Var, values
 from termgraph.lower.loops.tree import Call, Choice, Compound
 from termgraph.lower.push.kernel import INDEX, LOAD, PICK, PLACE, Buf, Scalars, kids, scalars
 from termgraph.lower.storage.index_sets import Moved
+from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.term import AnyTerm
+
+FEWEST_ROWS = 4  # that read the same indices, if their number is known
+
+
+def checked_before(s: Scalars, stores: Sequence[Any], prefix: str) -> list[Any]:
+    """Statements that read indices again in each row, as those of columns, after others that store them checked."""
+    copies: dict[AnyTerm, AnyTerm] = {}  # what is read for an index
+    out: list[Any] = []
+    for x in stores:
+        found = [] if isinstance(x, Call | Compound) else _again_in_rows(s, x)
+        for t, around, inside in found:
+            if t not in copies:
+                some = ONE if nonneg(around - 1) else minimum(ONE, around)  # of no rows nothing is asked for
+                first, *others = [v.extent for v in inside]
+                at, loops = nest((first * some, *others))
+                buf = Buf(f"{prefix}places{len(copies)}", "int64", (first, *others), "temp")
+                there = Moved(s, dict(zip(inside, at)), {})
+                out.append(type(x)(buf, buf.offset(at), there.term(t), loops))
+                load = s.load(buf, buf.offset(tuple(map(poly, inside))))
+                copies[t] = s.again(PLACE.bind(length=t.op.params["length"]), (load,))
+        out.append(_with_places(s, x, None, copies) if found else x)
+    return out
+
+
+def _again_in_rows(s: Scalars, x: Any) -> list[tuple[AnyTerm, Poly, list[Var]]]:
+    """The indices of a statement that are the same in all steps of some loop around the last one in which they differ.
+
+    Beside each how many steps that are, and the loops in which it differs.
+    """
+    roots = (*values(x.offset), x.value)
+    surely = [*scalars(roots, lambda t: t.op.family is PICK), *_conditions(roots)]
+    found = []
+    for t in dict.fromkeys(surely):
+        if t.op.family is INDEX and _is_read(t.args[0]):
+            inside = [v for v in x.vars if v in s.free(t)]
+            length = t.op.params["length"]
+            known = not length.fv and not length.values and not any(v.extent.fv for v in inside)
+            if inside and known and s.free(t) <= set(x.vars):
+                last = x.vars.index(inside[-1])
+                rows = product([v.extent for v in x.vars[:last] if v not in inside])
+                if rows is not ONE and (rows.const is None or rows.const >= FEWEST_ROWS):
+                    found.append((t, rows, inside))
+    return found
+
+
+def _is_read(t: AnyTerm) -> bool:
+    return t.op.family is LOAD or (t.op.family is cast and t.args[0].op.family is LOAD)
 
 
 def checked_where_stored(s: Scalars, stores: Sequence[Any]) -> list[Any]:

@@ -35,9 +35,8 @@ from termgraph.lower.push.driver import Asking, Index, Push, declares
 from termgraph.lower.push.kernel import LOAD, Buf, Scalars, operands_first
 from termgraph.lower.push.small_folds import are_many
 from termgraph.lower.push.split_loops import ATTEMPTS, SplitLoops
-from termgraph.lower.storage import criterion, index_sets
+from termgraph.lower.storage import criterion, index_sets, places
 from termgraph.lower.storage.joins import Parts, parts_of
-from termgraph.lower.storage.places import checked_where_stored
 from termgraph.lower.storage.repeated import repeated
 from termgraph.lower.storage.repeats import Repeats
 from termgraph.lower.storage.turned import turned
@@ -276,7 +275,8 @@ class Storage:
     def _result(self) -> Statements:
         """What was decided. Of constants only those are kept that are read: more was pushed than is."""
         bufs, s = self.push.bufs, self.scalars
-        stores = checked_where_stored(s, self.stores)
+        stores = places.checked_where_stored(s, self.stores)
+        stores = places.checked_before(s, stores, self.prefix) if self.whole_vectors else stores
         stores = self._for_vectors(stores) if self.whole_vectors else stores
         computed = operands_first([t for x in stores for t in _scalars_of(x)])
         s.number_folds(computed)

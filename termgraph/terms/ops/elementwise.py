@@ -37,7 +37,7 @@ from termgraph.terms.ops.dtype_rules import (
     ufunc_rule,
 )
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor
-from termgraph.terms.spelling import Spelling
+from termgraph.terms.spelling import Spelling, in_order
 from termgraph.terms.types import TensorType, Type
 
 
@@ -294,10 +294,10 @@ i0e = elementwise("i0e", 1, meanings.of_scipy("i0e"), special_rule, "tg_i0e", co
 i1e = elementwise("i1e", 1, meanings.of_scipy("i1e"), special_rule, "tg_i1e", cost=60, vector=True)
 
 # comparison and logic
-lt = elementwise("lt", 2, np.less, c=Spelling(biuf="({0} < {1})"), cost=1)
-gt = elementwise("gt", 2, np.greater, c=Spelling(biuf="({0} > {1})"), cost=1)
-le = elementwise("le", 2, np.less_equal, c=Spelling(biuf="({0} <= {1})"), cost=1)
-ge = elementwise("ge", 2, np.greater_equal, c=Spelling(biuf="({0} >= {1})"), cost=1)
+lt = elementwise("lt", 2, np.less, c=in_order("<", "tg_lt"), cuda=in_order("<"), cost=1)
+gt = elementwise("gt", 2, np.greater, c=in_order(">", "tg_gt"), cuda=in_order(">"), cost=1)
+le = elementwise("le", 2, np.less_equal, c=in_order("<=", "tg_le"), cuda=in_order("<="), cost=1)
+ge = elementwise("ge", 2, np.greater_equal, c=in_order(">=", "tg_ge"), cuda=in_order(">="), cost=1)
 eq = elementwise("eq", 2, np.equal, c=Spelling(biufc="({0} == {1})"), cost=1, commutative=True)
 neq = elementwise(
     "neq",

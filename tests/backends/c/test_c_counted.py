@@ -38,10 +38,10 @@ def both(inputs, result):
 
 
 def masks(rng, n):
-    """None, all, half, few, and one at the end."""
+    """None, all, half, few, most, and one at the end."""
     last = np.zeros(n, bool)
     last[-1:] = True
-    return [np.zeros(n, bool), np.ones(n, bool), rng.random(n) < 0.5, rng.random(n) < 0.02, last]
+    return [np.zeros(n, bool), np.ones(n, bool), rng.random(n) < 0.5, rng.random(n) < 0.02, rng.random(n) < 0.98, last]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -80,6 +80,25 @@ def test_matrices_and_their_places(rng):
     square = rng.standard_normal((9, 9))
     for mask in masks(rng, 9):
         same(rows(mask, square), plain_rows(mask, square))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_a_mask_keeps_of_a_matrix_is_copied_in_every_dtype(rng, dtype):
+    """Also where the mask is computed: the next program knows the lengths of what it reads, and so that both have the
+    same ones. Rows that follow each other are one.
+    """
+    Y = T.tensor("Y", dtype=dtype, shape=(None, None))
+    f, plain = both([M, Y], [Y[M], *T.nonzero(M)])
+    kept = tg.function([Y], Y[T.neq(Y, 0)], mode=C)
+    for shape in ((1, 300), (3, 7), (9, 130), (40, 64)):
+        values = np.asarray(rng.integers(-2, 5, shape)).astype(Y.type.np_dtype)
+        same(kept(values), values[values != 0])
+        for mask in masks(rng, values.size):
+            there = mask.reshape(shape)
+            same(f(there, values), plain(there, values))
+    assert "tg_kept_in_row" in kept.source("c") and "tg_places_in_row" not in kept.source("c")
+    whole = tg.function([M, Y], Y[M], mode=C).source("c")
+    assert whole.count("for (int64_t row0") == 0 and "for (int64_t row0" in f.source("c")
 
 
 def test_masks_that_are_computed_are_counted_by_the_next_program(rng):
@@ -159,24 +178,29 @@ def test_gradients_through_what_is_kept(rng):
     np.testing.assert_allclose(f(values > 0, values), plain(values > 0, values), rtol=1e-14)
 
 
-def test_nothing_is_written_beyond_what_was_counted(tmp_path):
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_nothing_is_written_beyond_what_was_counted(tmp_path, bits):
     """As where somebody else sets elements of a mask after the plan has counted them."""
     texts = [counted.TEXTS["tg_places_in_row"].replace("$T", "int64_t").replace("$N", "i64")]
-    texts += [counted.TEXTS["tg_kept_in_row"].replace("$T", "uint64_t").replace("$N", "64")]
+    texts += [counted.TEXTS["tg_kept_in_row"].replace("$T", f"uint{bits}_t").replace("$N", str(bits))]
     source = "#include <stdint.h>\n" + "".join(t.replace("static int64_t", "int64_t") for t in texts)
-    library = ctypes.CDLL(build_plain([source], "counted", header="").path)
-    mask, values, out = np.ones(100, "uint8"), np.arange(100), np.full(101, -1)
-    for room in (0, 1, 7, 8, 50, 99):
-        for call in (
-            lambda room: library.tg_places_in_row_i64(_at(mask), _n(1), _n(100), _at(out), _n(0), _n(room)),
-            lambda room: library.tg_kept_in_row_64(
-                _at(mask), _n(1), _at(values), _n(1), _n(100), _at(out), _n(0), _n(room)
-            ),
-        ):
+    library = ctypes.CDLL(build_plain([source], f"counted{bits}", header="").path)
+    kept = getattr(library, f"tg_kept_in_row_{bits}")
+    for few in (0, 1):
+        mask, values, out = np.ones(200, "uint8"), np.arange(200).astype(f"uint{bits}"), np.full(201, -1)
+        mask[70 : 70 + few] = 0
+        wanted = np.flatnonzero(mask)
+        for room in (0, 1, 7, 8, 50, 99, 130, 199 - few):
             out[:] = -1
-            assert call(room) == room
-            np.testing.assert_array_equal(out[:room], values[:room])
+            assert library.tg_places_in_row_i64(_at(mask), _n(1), _n(200), _at(out), _n(0), _n(room)) == room
+            np.testing.assert_array_equal(out[:room], wanted[:room])
             assert (out[room:] == -1).all()
+            narrow = out.astype(values.dtype)
+            none = narrow[-1]
+            narrow[:] = none
+            assert kept(_at(mask), _n(1), _at(values), _n(1), _n(200), _at(narrow), _n(0), _n(room)) == room
+            np.testing.assert_array_equal(narrow[:room], values[wanted[:room]])
+            assert (narrow[room:] == none).all()
 
 
 def _at(array):

@@ -90,3 +90,18 @@ def test_no_element_that_is_moved_becomes_a_number(name, dtype):
     text = kernels.split("TG_EXPORT", 1)[0]
     assert "tg_from_" not in text and "tg_to_half" not in text and "tg_cut_" not in text
     assert dtype in ("float16", "bfloat16") or "tg_bits_c" in text
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_choices_between_pairs_have_no_branch_and_load_no_pair_for_nothing(dtype, rng):
+    m = T.tensor("m", dtype="bool", shape=(None, None))
+    x, y = (T.tensor(name, dtype=dtype, shape=(None, None)) for name in "xy")
+    f = tg.function([m, x, y], [T.where(m, x, y), T.where(y > 1, x, y), T.where(m, 2 * x, y), T.where(m, x, 3j)])
+    a, b, some = bits(dtype, 1), bits(dtype, 2), rng.random(SHAPE) < 0.5
+    ours = f(some, a, b)
+    for found, wanted in zip(ours[:2], (np.where(some, a, b), np.where(b > 1, a, b)), strict=True):
+        assert found.tobytes() == wanted.tobytes()
+    for found, wanted in zip(ours[2:], (np.where(some, 2 * a, b), np.where(some, a, 3j)), strict=True):
+        np.testing.assert_array_equal(found, wanted.astype(dtype))
+    text = tg.function([m, x, y], T.where(m, x, y)).source("c")
+    assert "tg_choice_c" in text and "_Complex v" not in text

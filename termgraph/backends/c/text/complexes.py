@@ -3,7 +3,16 @@
 `{T}` is the complex type, `{R}` that of its parts; `prelude.py` says what else stands for what.
 """
 
+# Of NumPy's order, where a NaN is not before or behind anything.
+_ORDER = """_Bool tg_$NAME_{N}({T} a, {T} b)
+{{
+    const {R} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;
+    return ((x $FIRST u) & !__builtin_isunordered(y, v)) | ((x == u) & (y $SIGN v));
+}}"""
+_SIGNS = {"lt": "<", "gt": ">", "le": "<=", "ge": ">="}
+
 TABLE = {
+    **{n: _ORDER.replace("$NAME", n).replace("$FIRST", s[0]).replace("$SIGN", s) for n, s in _SIGNS.items()},
     "isnan": "_Bool tg_isnan_{N}({T} a) {{ return (__real__ a != __real__ a) | (__imag__ a != __imag__ a); }}",
     "isinf": """_Bool tg_isinf_{N}({T} a)
 {{
@@ -88,14 +97,14 @@ TABLE = {
     const {R} by = ({R})0.43429448190325182765;
     return __builtin_complex(({R})(by * __real__ w), ({R})(by * __imag__ w));
 }}""",
-    # Of one infinite part the direction is known, of two it is not.
+    # Of one infinite part the direction is known, of two it is not. Choices, no branches: loops of it become vectors.
     "sign": """{T} tg_sign_{N}({T} a)
 {{
     const {R} x = __real__ a, y = __imag__ a, m = tg_hypot_{P}(x, y), infinity = ({R})__builtin_inf();
-    const _Bool wide = fabs{S}(x) == infinity, high = fabs{S}(y) == infinity;
-    const {R} far = wide & high ? ({R})__builtin_nan("") : 1;
-    if (m == infinity)
-        return __builtin_complex(wide ? __builtin_copysign{S}(far, x) : 0, high ? __builtin_copysign{S}(far, y) : 0);
-    return m == 0 ? __builtin_complex(({R})0, ({R})0) : __builtin_complex(x / m, y / m);
+    const _Bool wide = fabs{S}(x) == infinity, high = fabs{S}(y) == infinity, far = m == infinity;
+    const {R} by = far ? (wide & high ? ({R})__builtin_nan("") : 1) : m == 0 ? 1 : m;
+    const {R} u = far ? (wide ? __builtin_copysign{S}(1, x) : 0) : m == 0 ? 0 : x;
+    const {R} v = far ? (high ? __builtin_copysign{S}(1, y) : 0) : m == 0 ? 0 : y;
+    return __builtin_complex(u / by, v / by);
 }}""",
 }

@@ -7,6 +7,7 @@ counted, also where somebody else changes an argument during the call.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,19 @@ import numpy as np
 from termgraph.backends.c.text.dialect import SHORT
 from termgraph.lower.loops.tree import Place
 
+_EACH = """if (by == 1) for (int64_t i = 0; i < n; i++) {{ const $T v = x[i]; {step} }}
+        else for (int64_t i = 0; i < n; i++) {{ const $T v = x[i * by]; {step} }}"""
+_TRUE = """for (int64_t b = 0; b < n; b += 32768) {
+            const int64_t end = n - b < 32768 ? n : b + 32768;
+            const uint8_t *const bytes = (const uint8_t *)x;
+            uint16_t some = 0; /* vectors hold four times as many as of 64 bits */
+            if (by == 1) for (int64_t i = b; i < end; i++) some += bytes[i] != 0;
+            else for (int64_t i = b; i < end; i++) some += bytes[i * by] != 0;
+            found += some;
+        }"""
 
-def _of_all(name: str, what: str, start: str, step: str) -> str:
+
+def _of_all(name: str, what: str, start: str, row: str) -> str:
     """What is added up over all elements of an argument, which may lie in any way: row by row."""
     return f"""
 /* {what} */
@@ -25,8 +37,7 @@ static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
     const int64_t *steps = lengths + ndim, n = lengths[ndim - 1], by = steps[ndim - 1];
     for (int d = 0; d < ndim; d++) if (lengths[d] == 0) return found;
     for (;;) {{
-        if (by == 1) for (int64_t i = 0; i < n; i++) {{ const $T v = x[i]; {step} }}
-        else for (int64_t i = 0; i < n; i++) {{ const $T v = x[i * by]; {step} }}
+        {row}
         int d = ndim - 2;
         for (; d >= 0; d--) {{
             x += steps[d];
@@ -43,20 +54,30 @@ static int64_t tg_{name}_$N(const $T *x, const int64_t *lengths, int ndim)
 def _in_row(head: str, what: str, element: Callable[[str], str], names: str = "", plain: str = "1") -> str:
     """What is kept of a row: each element is written, and the next one over it where the mask is not true.
 
-    Vectors of 64 bytes put what is kept of them together, where elements lie one after the other (`plain`).
+    Vectors of 64 bytes put what is kept of them together, where elements lie one after the other (`plain`), and 64
+    elements that are all kept are copied: where most are, that is most of the work.
     """
-    vectors = "\n".join([_compressed(bits, element, plain) for bits in (64, 32)])
+    vectors = "\n".join([_compressed(bits, element, plain) for bits in (64, 32, 16, 8)])
     return f"""
 /* {what}, from out[have] on: how many there are then, at most `room`. */
 {head}
 {{
-    enum {{ BLOCK = 8 }};
+    enum {{ BLOCK = 8, RUN = 64 }};
     {names}int64_t i = 0;
 #if defined(__AVX512BW__) && !defined(__clang__)
     typedef char bytes __attribute__((vector_size(64), aligned(1), may_alias));
 {vectors}
 #endif
     for (; i + BLOCK <= n && have + BLOCK <= room; i += BLOCK) {{
+        if (step == 1 && i % RUN == 0 && i + RUN <= n && have + RUN <= room) {{
+            uint64_t some, all = -1;
+            for (int u = 0; u < RUN; u += BLOCK) __builtin_memcpy(&some, mask + i + u, BLOCK), all &= some;
+            if (all == 0x0101010101010101u) {{
+                for (int u = 0; u < RUN; u++) out[have + u] = {element("i + u")};
+                i += RUN - BLOCK, have += RUN;
+                continue;
+            }}
+        }}
         if (step == 1) {{
             uint64_t some;
             __builtin_memcpy(&some, mask + i, BLOCK);
@@ -70,35 +91,55 @@ def _in_row(head: str, what: str, element: Callable[[str], str], names: str = ""
 """
 
 
+# By the bits of an element: the integer, and the letters of the instruction that puts elements together.
+_INTEGERS = {64: ("long long", "di"), 32: ("int", "si"), 16: ("short", "hi"), 8: ("char", "qi")}
+
+
 def _compressed(bits: int, element: Callable[[str], str], plain: str) -> str:
-    """Blocks of 64 bytes of the mask, whose elements have so many bits."""
-    lanes, kind, integer = 512 // bits, "di" if bits == 64 else "si", "long long" if bits == 64 else "int"
-    places = ", ".join(map(str, range(lanes)))
-    found = f"(lanes){{{places}}} + ({integer})(i + u)" if element("u") == "u" else "*(const lanes *)(x + i + u)"
-    return f"""    if (step == 1 && sizeof *out == {bits // 8} && {plain}) {{
+    """Blocks of 64 bytes of the mask, whose elements have so many bits; those of a byte are one vector."""
+    lanes, (integer, kind) = 512 // bits, _INTEGERS[bits]
+    if bits < 32 and element("u") == "u":
+        return ""  # places have 64 bits
+    found = "*(const lanes *)(x + i + u)"
+    if element("u") == "u":
+        found = f"(lanes){{{', '.join(map(str, range(lanes)))}}} + ({integer})(i + u)"
+    text = f"""    if (step == 1 && sizeof *out == {bits // 8} && {plain}) {{
         typedef {integer} lanes __attribute__((vector_size(64), aligned({bits // 8}), may_alias));
         for (; i + 64 <= n && have + 64 <= room; i += 64) {{
             const bytes m = *(const bytes *)(mask + i);
             uint64_t some = (uint64_t)__builtin_ia32_ptestmb512(m, m, -1);
-            for (int u = 0; some; u += {lanes}, some >>= {lanes}) {{
+            if (!~some) {{
+                for (int u = 0; u < 64; u += {lanes}) *(lanes *)(out + have + u) = {found};
+                have += 64;
+                continue;
+            }}
+            for (int u = 0; some; u += {lanes}, some {">>= " + str(lanes) if lanes < 64 else "= 0"}) {{
                 const uint{lanes}_t these = (uint{lanes}_t)some;
                 const lanes v = {found};
                 *(lanes *)(out + have) = __builtin_ia32_compress{kind}512_mask(v, v, these);
-                have += __builtin_popcount(these);
+                have += __builtin_popcount{"ll" if lanes == 64 else ""}(these);
             }}
         }}
     }}"""
+    return text if bits > 16 else f"#ifdef __AVX512VBMI2__\n{text}\n#endif"
 
 
 TEXTS = {
-    "tg_count": _of_all("count", "How many elements are true.", "0", "found += *(const uint8_t *)&v != 0;"),
+    "tg_count": _of_all("count", "How many elements are true.", "0", _TRUE),
     "tg_most": _of_all(
         "most",
         "The largest element but 2**63 - 1, to which nothing can be added, or -1.",
         "-1",
-        "const int64_t w = (int64_t)v - ((int64_t)v == 9223372036854775807l); found = w > found ? w : found;",
+        _EACH.format(
+            step="const int64_t w = (int64_t)v - ((int64_t)v == 9223372036854775807l); found = w > found ? w : found;"
+        ),
     ),
-    "tg_sum": _of_all("sum", "The sum of all elements.", "0", "found = (int64_t)((uint64_t)found + (uint64_t)v);"),
+    "tg_sum": _of_all(
+        "sum",
+        "The sum of all elements.",
+        "0",
+        _EACH.format(step="found = (int64_t)((uint64_t)found + (uint64_t)v);"),
+    ),
     "tg_places_in_row": _in_row(
         "static int64_t tg_places_in_row_$N(const uint8_t *mask, int64_t step, int64_t n, $T *out, int64_t have,\n"
         "                                   int64_t room)",
@@ -140,12 +181,21 @@ static int tg_bincount_$N(const $T *x, int64_t by, int64_t n, const double *weig
 
 
 # ---------------------------------------------------------------------- calls
-def _rows_of_mask(x: Any) -> tuple[list[str], str, list[str]]:
-    """Loops over the rows of a mask: their heads, the address of a row, and the indices that say which."""
-    mask, sizes = x.n.reads[0], [x.size(name) for name in x.n.spec.ins[0]]
-    rows = [f"row{k}" for k in range(len(sizes) - 1)]
-    heads = [f"for (int64_t {r} = 0; {r} < {n}; {r}++)" for r, n in zip(rows, sizes)]
-    return heads, _row(x, mask, rows), rows
+def _rows_of_mask(x: Any, together: bool = False) -> tuple[list[str], str, list[str], str]:
+    """Loops over the rows of a mask: their heads, the address of a row, the indices that say which, and a row's length.
+
+    `together`: all rows are one.
+    """
+    mask, sizes = x.n.reads[0], [x.n.sizes[name] for name in x.n.spec.ins[0]]
+    rows = [] if together else [f"row{k}" for k in range(len(sizes) - 1)]
+    heads = [f"for (int64_t {r} = 0; {r} < {n}; {r}++)" for r, n in zip(rows, map(x.p.poly, sizes))]
+    return heads, _row(x, mask, rows), rows, x.p.poly(prod(sizes[0 if together else -1 :]))
+
+
+def _follow_each_other(x: Any, a: Place) -> bool:
+    """Whether each row begins where the one before ends."""
+    lengths = [x.n.sizes[name] for name in x.n.spec.ins[0]]
+    return all(step is inner * n for step, inner, n in zip(a.core, a.core[1:], lengths[1:]))
 
 
 def _row(x: Any, a: Place, rows: list[str]) -> str:
@@ -155,9 +205,9 @@ def _row(x: Any, a: Place, rows: list[str]) -> str:
 
 def places(x: Any) -> None:
     """The places of a mask, row by row; those that a changed mask no longer has are 0."""
-    heads, mask, rows = _rows_of_mask(x)
+    heads, mask, rows, n = _rows_of_mask(x)
     outs, found = [x.pointer(a) for a in x.n.results], x.size("found")
-    n, step = x.size(x.n.spec.ins[0][-1]), x.p.poly(x.n.reads[0].core[-1])
+    step = x.p.poly(x.n.reads[0].core[-1])
     with x.p.block(""):
         x.p.add("int64_t have = 0;")
         with x.p.block(" ".join(heads)):
@@ -173,9 +223,9 @@ def places(x: Any) -> None:
 
 def kept(x: Any) -> None:
     """What a mask keeps of an array, row by row."""
-    heads, mask, rows = _rows_of_mask(x)
+    heads, mask, rows, n = _rows_of_mask(x, all(_follow_each_other(x, a) for a in x.n.reads))
     (_, a), (out,) = x.n.reads, x.n.results
-    n, step, found = x.size(x.n.spec.ins[0][-1]), x.p.poly(x.n.reads[0].core[-1]), x.size("found")
+    step, found = x.p.poly(x.n.reads[0].core[-1]), x.size("found")
     size = 8 * np.dtype(out.buf.dtype).itemsize
     kind = SHORT[out.buf.dtype] if size == 128 else size
     whole = "" if x.n.term.op.params["same"] else x.size("whole")

@@ -134,6 +134,13 @@ TEXTS = {
 }
 
 
+_SIGN = """uint16_t tg_sign_bits(uint16_t x, uint16_t one, uint16_t infinity)
+{
+    const uint16_t size = x & 0x7fff, of_number = size ? (x & 0x8000) | one : 0;
+    return size > infinity ? x : of_number;
+}"""
+
+
 def functions(inline: str) -> dict[str, str]:
-    """The texts by name; they say themselves how they are written in."""
-    return TEXTS
+    """The texts by name; most say themselves how they are written in."""
+    return {**TEXTS, "tg_sign_bits": inline + _SIGN}

@@ -10,7 +10,7 @@ from typing import Any
 
 from termgraph._lazy import lazy
 from termgraph._records import NamedTuple
-from termgraph.backends.c.text import float32, made_before, roundings
+from termgraph.backends.c.text import float32, made_before, moved_bits, roundings
 from termgraph.backends.c.text.checks import bad, failure
 from termgraph.backends.c.text.dialect import CDialect
 from termgraph.backends.c.text.library_calls import numbers_apart, write_call
@@ -31,6 +31,7 @@ from termgraph.backends.c.text.settled_folds import bounds_of_part, can_settle, 
 from termgraph.backends.c.text.shared_kernels import MANY_STEPS, Entry, Shared, Step, general
 from termgraph.backends.c.text.values_outside import beside_kernels, makes_values, used_in_kernels
 from termgraph.backends.c.text.vector_folds import CPrinter
+from termgraph.backends.c.text.wide_truths import compared_wide
 from termgraph.backends.cstyle import Printer
 from termgraph.backends.same_loops import Shapes
 from termgraph.lower.lengths.index import ZERO, Poly, Sym, divide, values
@@ -390,7 +391,8 @@ class KernelWriter:
         """A function around the printed body: what it uses of the context in front, its checks at the end."""
         first = "" if noinline else "void *context, "
         extra = "" if noinline else ", int64_t unused"
-        p.lines = made_before.before_loops(p.lines)
+        p.lines = moved_bits.without_unread(made_before.before_loops(p.lines))
+        p.lines = compared_wide(p.lines, p.bufs, p.written, p.names.new("z"))
         self.choose_functions(p, noinline)
         if noinline:
             head = f"static __attribute__((noinline)) void @(tg_context *c, {arguments})"

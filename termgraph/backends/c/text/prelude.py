@@ -185,8 +185,8 @@ _FLOAT = {
 _INTEGER = {
     "popcount": """uint8_t tg_popcount_{N}({T} x)
 {{
-    if (sizeof({T}) < 8) return __builtin_popcount(x < 0 ? -(unsigned)x : (unsigned)x);
-    return __builtin_popcountll(x < 0 ? -(uint64_t)x : (uint64_t)x);
+    const uint{B}_t bits = x < 0 ? -(uint{B}_t)x : (uint{B}_t)x; /* as narrow as vectors count them */
+    return sizeof({T}) < 8 ? __builtin_popcount(bits) : __builtin_popcountll(bits);
 }}""",
     "maximum": "{T} tg_maximum_{N}({T} a, {T} b) {{ return a > b ? a : b; }}",
     "minimum": "{T} tg_minimum_{N}({T} a, {T} b) {{ return a < b ? a : b; }}",
@@ -215,8 +215,22 @@ _INTEGER = {
     if (sizeof({T}) == 8 && ((uint64_t)a | (uint64_t)d) >> 32 == 0) return (uint32_t)a % (uint32_t)d;
     return a % d;
 }}""",
-    "shl": "{T} tg_shl_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? ({T})((uint64_t)a << b) : 0; }}",
-    "shr": "{T} tg_shr_{N}({T} a, {T} b) {{ return (uint64_t)b < {B} ? a >> b : a < 0 ? -1 : 0; }}",
+    # Vectors of narrow numbers have no shifts, or compilers make them wide: by 1, 2, 4 and 8 in turn, as told.
+    "shl": """{T} tg_shl_{N}({T} a, {T} b)
+{{
+    const uint{B}_t by = b;
+    uint{B}_t x = a;
+    if ({B} > 16) return by < {B} ? ({T})(x << by) : 0;
+    x = by & 1 ? x << 1 : x, x = by & 2 ? x << 2 : x, x = by & 4 ? x << 4 : x;
+    if ({B} > 8) x = by & 8 ? x << 8 : x;
+    return by < {B} ? x : 0;
+}}""",
+    "shr": """{T} tg_shr_{N}({T} a, {T} b)
+{{
+    const uint{B}_t by = b;
+    if ({B} > 16) return by < {B} ? a >> by : a < 0 ? -1 : 0;
+    return a >> (by < {B} ? by : {B} - (({T})-1 < 0));
+}}""",
     "gcd": """{T} tg_gcd_{N}({T} a, {T} b)
 {{
     uint64_t u = a < 0 ? -(uint64_t)a : (uint64_t)a, v = b < 0 ? -(uint64_t)b : (uint64_t)b, x = u, y = v;
@@ -294,6 +308,7 @@ _TYPES = {
 _FIXED = {
     **_TYPES,
     **moved_bits.TYPES,
+    **moved_bits.CHOICES,
     **wide_functions(),
     "tg_philox": _philox(),
     **_whole_as_double(),
@@ -308,7 +323,7 @@ LATER = {
     ("tg_unordered_", "tg_whole_f", "tg_whole_known", "tg_among_", "tg_is_among_", "tg_place_", "tg_most_", "tg_arg"):
         lazy("termgraph.backends.c.text.extreme_places"),
     ("tg_truth_",): lazy("termgraph.backends.c.text.truth_texts"),
-    ("tg_to_odd", "tg_from_half", "tg_to_half", "tg_from_bfloat", "tg_round_", "tg_cut_bfloat"):
+    ("tg_to_odd", "tg_from_half", "tg_to_half", "tg_from_bfloat", "tg_round_", "tg_cut_bfloat", "tg_sign_bits"):
         lazy("termgraph.backends.c.text.halves"),
     ("tg_rest_vectors", "tg_remainder_by_", "tg_mod_", "tg_floordiv_", "tg_fmod_"):
         lazy("termgraph.backends.c.text.remainders"),

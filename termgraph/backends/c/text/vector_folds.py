@@ -41,6 +41,7 @@ from termgraph.terms.ops.elementwise import switch
 from termgraph.terms.term import AnyTerm
 
 few_bytes = lazy("termgraph.backends.c.text.few_bytes")
+narrow_sums = lazy("termgraph.backends.c.text.narrow_sums")
 short_rows = lazy("termgraph.backends.c.text.short_rows")
 BYTES = 256  # of partial results: eight registers of 32 bytes, whatever the machine has, so that results are the same
 WIDEST, NARROWEST = 32, 16  # bytes that a vector may have here: on which processor the text runs is not known
@@ -101,6 +102,10 @@ class CPrinter(VectorLoops):
             self.find_places(n, begin, stop, between)
         elif not n.lanes and not self.brief and self.are_whole_vectors(n, begin, stop):
             self.reduce_in_lanes(n, begin, stop)
+        elif n.lanes and not self.brief and (between or not first) and narrow_sums.types(n):
+            accs = self.declare_folds(n.folds)
+            self.loop_of(n, begin, end, first, between)
+            self.text.update(accs)
         else:
             super().on_reduce(n, begin, end, first, between)
 
@@ -117,6 +122,9 @@ class CPrinter(VectorLoops):
             elif first and (row := same_fold_of_rows(n)):
                 self.after_a_glance(n, row, begin, end or self.poly(n.var.extent), first, last)
                 return
+        elif not self.brief and (between or not first) and (sums := narrow_sums.types(n)):
+            narrow_sums.write(self, n, sums, begin, end or self.poly(n.var.extent), between)
+            return
         super().loop_of(n, begin, end, first, between, last)
 
     def in_growing_blocks(self, n: Reduce, begin: str, end: str, between: str, last: str) -> None:

@@ -26,6 +26,13 @@ def literal(value: Any, dtype: str, real: Callable[[Any, str], str]) -> str:
 
 
 _HEAD = f"template <class R> {_INLINE}tg_complex<R> "
+_ORDER = "\n".join([
+    f"template <class R> {_INLINE}bool operator{sign}(tg_complex<R> a, tg_complex<R> b)\n"
+    "{\n"
+    f"    return (a.re {sign[0]} b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im {sign} b.im);\n"
+    "}"
+    for sign in ("<", ">", "<=", ">=")
+])  # fmt: skip
 PRELUDE = {
     # no constructors: arrays of it may stand in shared memory
     "tg_complex": f"""template <class R> struct __align__(2 * sizeof(R)) tg_complex {{ R re, im; }};
@@ -50,6 +57,7 @@ PRELUDE = {
 template <class R> {_INLINE}tg_complex<R> &operator+=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a + b; }}
 template <class R> {_INLINE}tg_complex<R> &operator*=(tg_complex<R> &a, tg_complex<R> b) {{ return a = a * b; }}
 template <class R> {_INLINE}bool operator==(tg_complex<R> a, tg_complex<R> b) {{ return a.re == b.re && a.im == b.im; }}
+{_ORDER}
 {_HEAD}tg_shuffle(tg_complex<R> v, int step) {{ return {{tg_shuffle(v.re, step), tg_shuffle(v.im, step)}}; }}
 {_HEAD}tg_shuffle_up(tg_complex<R> v, int step)
 {{
