@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -46,16 +47,36 @@ def numpys() -> Library | None:
 _lock, _inside, _before = threading.Lock(), 0, 1
 
 
+def _counts() -> Any:
+    """How the library's count of threads is asked for and set; nothing if there is no such library."""
+    library = numpys()
+    handle = library and library.handle
+    found = [getattr(handle, f"scipy_openblas_{to}_num_threads64_", None) for to in ("get", "set")]
+    return None if None in found else found
+
+
+def _in_child() -> None:
+    """A forked child has none of the threads that were inside."""
+    global _inside
+    if _inside and _before > 1:
+        _counts()[1](_before)
+    _inside = 0
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # not in the middle of a change, for which the library holds a lock
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_in_child)
+
+
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
     """NumPy's library computes in one thread meanwhile: how many there are would be seen in the last bits."""
     global _inside, _before
-    library = numpys()
-    handle = library and library.handle
-    get, put = (getattr(handle, f"scipy_openblas_{to}_num_threads64_", None) for to in ("get", "set"))
-    if get is None or put is None:
+    counts = _counts()
+    if counts is None:
         yield
         return
+    get, put = counts
     with _lock:
         _inside += 1
         if _inside == 1:

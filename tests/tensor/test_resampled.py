@@ -181,6 +181,22 @@ def test_what_a_filter_has_met(rates, linker, rng):
 
 
 @pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("rates", [(1, 1), (1, 3), (2, 3), (3, 2)], ids=str)
+def test_beyond_the_samples_nothing_meets_a_filter(rates, linker, rng):
+    """Not as zeros either, which would make NaN of infinite cotangents; and a filter of nothing has no slope."""
+    x, h, c = T.dvector("x"), T.dvector("h"), T.dvector("c")
+    made = T.signal.upfirdn(h, x, *rates)
+    f = tg.function([x, h, c], tg.grad(None, h, known_grads={made: c}), mode=tg.Mode(linker=linker))
+    given, taps = rng.normal(size=7), rng.normal(size=5)
+    cotangent = rng.normal(size=len(scipy.signal.upfirdn(taps, given, *rates)))
+    cotangent[-1] = np.inf
+    plain = tg.function([x, h, c], tg.grad(None, h, known_grads={made: c}), mode=tg.Mode(linker="py"))
+    found, wanted = f(given, taps, cotangent), plain(given, taps, cotangent)
+    assert np.isfinite(wanted).any()
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
 def test_a_filter_for_each_line_meets_its_own(linker, rng):
     x, h = T.fmatrix("x"), T.fmatrix("h")
     given, taps = rng.normal(size=(3, 40)).astype("float32"), rng.normal(size=(3, 7)).astype("float32")

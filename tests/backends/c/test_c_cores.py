@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 import numpy as np
 import pytest
@@ -86,3 +87,17 @@ def test_threads_come_back_after_an_error(threads):
     with pytest.raises(np.linalg.LinAlgError):
         tg.function([x], T.linalg.inv(x), mode=tg.Mode(linker="py"))(np.zeros((3, 3)))
     assert numpys.handle.scipy_openblas_get_num_threads64_() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_child_forked_meanwhile_has_all_threads(threads):
+    threads(2)
+    get = numpys.handle.scipy_openblas_get_num_threads64_
+    with lapack.one_thread():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if get() == 2 and lapack._inside == 0 else 1)
+        assert get() == 1
+    assert os.waitpid(child, 0)[1] == 0
+    assert get() == 2

@@ -87,3 +87,12 @@ def test_signs_of_all_numbers_of_16_bits(dtype):
     np.testing.assert_array_equal(found[~real].view("uint16"), numbers[~real].view("uint16"))
     np.testing.assert_array_equal(g(numbers)[real], -wanted[real])
     assert "tg_sign_bits(" in f.source("c") and "tg_to_half" not in f.source("c")
+
+
+def test_truths_that_are_divided_are_no_whole_numbers():
+    x, y = T.dvector("x"), T.dvector("y")
+    quotients = T.cast(T.minimum(T.cast(x > 0, "float64") / T.cast(y > 0, "float64"), 3.0), "int8")
+    f, plain = (tg.function([x, y], quotients.sum(), mode=mode) for mode in (C, PY))
+    given = np.ones(1000), -np.ones(1000)
+    with np.errstate(divide="ignore"):
+        assert f(*given) == plain(*given) == 3000

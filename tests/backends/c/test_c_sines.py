@@ -90,3 +90,14 @@ def test_no_result_is_beyond_one(functions):
 def test_programs_hold_what_they_use():
     assert "TG_SINE_NAME(sinf)(" in needed("sinf") and "TG_SINE_NAME(cosf)(" not in needed("sinf")
     assert "TG_SINE" not in needed("sin") and "TG_SINE" not in needed("expf")
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_the_bits_do_not_tell_where_an_element_stands(name, rng):
+    """What is left of a loop behind whole vectors goes in shorter ones; the last few are libm's, one by one."""
+    x = T.fvector("x")
+    f = tg.function([x], getattr(T, name)(x), mode=tg.Mode(linker="c"))
+    given = rng.normal(size=16 * 500).astype("float32") * 10
+    whole = f(given)
+    for start in range(8, 160, 8):
+        np.testing.assert_array_equal(f(given[start:]), whole[start:])

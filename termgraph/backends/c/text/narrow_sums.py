@@ -14,6 +14,7 @@ from termgraph.lower.push.kernel import INDEX
 from termgraph.terms.ops.elementwise import cast
 from termgraph.terms.term import AnyTerm
 
+TRUTH = "? (double)1 : (double)0);"
 FEW = 32  # steps, of which the vectors of wide numbers are no more
 WIDE = ("int64", "uint64", "float64")  # in which counts are exact
 COUNTS = {1: "uint16_t", 2: "uint16_t", 4: "int32_t"}  # by the bytes of what is compared
@@ -55,7 +56,11 @@ def write(p: Any, n: Reduce, sums: dict[Any, str], begin: str, end: str, between
         at = len(p.lines)
         with p.block(p.for_head(n.var, base, stop)):
             p.body(n.body)
-        p.lines[at:] = [line.replace("? (double)1 : (double)0", "? 1 : 0") for line in p.lines[at:]]
+        counts = tuple(f"{p.text['acc', f]} += " for f in sums)
+        for k in range(at, len(p.lines)):  # of truths only, not of what these are computed from, which may be divided
+            line = p.lines[k]
+            if line.lstrip().startswith(counts) and line.endswith(TRUTH):
+                p.lines[k] = line.removesuffix(TRUTH) + "? 1 : 0);"
         for f, acc in wide.items():
             p.add(f"{acc} += {p.text['acc', f]};")
             p.text["acc", f] = acc

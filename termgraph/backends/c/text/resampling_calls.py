@@ -137,7 +137,9 @@ static TG_CONV int tg_upfirdn_slope_$N(const $T *x, int64_t n, int64_t x_step, c
         tg_in_rows_$N(x, n, x_step, first * apart, apart, many, samples);
         tg_in_rows_$N(g, places, g_step, first * round, round, width, results);
         for (int64_t s = 0; s < apart; s++) {
-            const int64_t end = (k - 1 + s * up) / down + 1;
+            const int64_t end = k ? (k - 1 + s * up) / down + 1 : 0;
+            const int64_t there = (n - s + apart - 1) / apart - first, have = there < many ? there : many;
+            const int64_t whole = have / LANES * LANES; /* zeros beyond would make NaN of infinite results */
             for (int64_t m = (s * up + down - 1) / down; m < end; m += TOGETHER) {
                 const int64_t some = end - m < TOGETHER ? end - m : TOGETHER;
                 const $T *from[TOGETHER];
@@ -146,7 +148,7 @@ static TG_CONV int tg_upfirdn_slope_$N(const $T *x, int64_t n, int64_t x_step, c
                     const int64_t result = u < some ? m + u : m;
                     from[u] = results + result % round * width + result / round;
                 }
-                for (int64_t t = 0; t < many; t += LANES) {
+                for (int64_t t = 0; t < whole; t += LANES) {
                     const tg_line w = *(const tg_line *)(samples + s * many + t);
                     #pragma GCC unroll 8
                     for (int u = 0; u < TOGETHER; u++) sum[u] += w * *(const tg_line *)(from[u] + t);
@@ -154,6 +156,7 @@ static TG_CONV int tg_upfirdn_slope_$N(const $T *x, int64_t n, int64_t x_step, c
                 for (int64_t u = 0; u < some; u++) {
                     $T total = 0;
                     for (int l = 0; l < (int)LANES; l++) total += sum[u][l];
+                    for (int64_t t = whole; t < have; t++) total += samples[s * many + t] * from[u][t];
                     slope[(m + u) * down - s * up] += total;
                 }
             }

@@ -197,7 +197,8 @@ TG_APART int tg_argtopk_$N(void *sorter, int kind, const $T *x, int64_t *out, in
     enum { SIDE = 64 / sizeof($T) };
     const int64_t together = step == 1 ? 0 : apart == 1 && lines > 1 ? SIDE : 1;
     const int64_t copy = n + SIDE; /* a power of two would be bad for the cache */
-    uint64_t *const room = malloc((4 * (size_t)n + 64) * sizeof *room);
+    const int few = k <= TG_TOP_FEW_$N && n >= 600 * k; /* which need no room */
+    uint64_t *const room = malloc((few ? 1 : 4 * (size_t)n + 64) * sizeof *room);
     $T *const copies = malloc((size_t)(copy * together + 1) * sizeof *copies);
     const int failed = !room || !copies;
     tg_top_alike_$N alike = {.trust = 4};

@@ -126,6 +126,19 @@ _VARIANTS = {
 }""",
 }
 
+# What is left of a loop of vectors of 64 bytes goes in one of 32: the same bits wherever an element stands.
+_REST = """#ifdef __AVX512F__
+typedef float tg_sines_$F __attribute__((vector_size(32)));
+TG_SINE_VARIANT tg_sines_$F _ZGVdN8v_$F(tg_sines_$F x)
+{
+    tg_sines wide = {0};
+    __builtin_memcpy(&wide, &x, sizeof(x));
+    wide = TG_SINE_NAME($F)(wide);
+    __builtin_memcpy(&x, &wide, sizeof(x));
+    return x;
+}
+#endif"""
+
 
 def functions(inline: str) -> dict[str, str]:
     """The helper by name; it says itself how it is written in."""
@@ -142,4 +155,4 @@ def variant(name: str) -> str:
     """The version of a function that libmvec has, if there is one here for this processor's vectors; else nothing."""
     if name not in _VARIANTS or not compilers.processor_flags() >= {"avx2", "fma"}:
         return ""
-    return f"\n#ifdef TG_SINES /* by tg_sines */\n{_VARIANTS[name]}\n#endif"
+    return f"\n#ifdef TG_SINES /* by tg_sines */\n{_VARIANTS[name]}\n{_REST.replace('$F', name)}\n#endif"
