@@ -99,5 +99,5 @@ def test_the_bits_do_not_tell_where_an_element_stands(name, rng):
     f = tg.function([x], getattr(T, name)(x), mode=tg.Mode(linker="c"))
     given = rng.normal(size=16 * 500).astype("float32") * 10
     whole = f(given)
-    for start in range(8, 160, 8):
-        np.testing.assert_array_equal(f(given[start:]), whole[start:])
+    for start in range(0, len(given) - 24, 8):
+        np.testing.assert_array_equal(f(given[start : start + 24]), whole[start : start + 24])
