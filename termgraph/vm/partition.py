@@ -82,7 +82,7 @@ def divided(
         if places[i] is not None:
             groups.setdefault((level, needs[i], places[i], i if single else None), []).append(i)
     lengths = {ins.outputs[0]: ins.inputs[0] for ins in program.instructions if ins.op.family is shape_i}
-    reads = [_read(program, members, given, lengths) for members in groups.values()]
+    reads = [_read(program, members, given, {} if members[0] in alone else lengths) for members in groups.values()]
     inside = {i for members in groups.values() for i in members}
     wanted = {
         s for i, ins in enumerate(program.instructions) if i not in inside for s in (*ins.inputs, *given.get(i, ()))
@@ -94,7 +94,10 @@ def divided(
 def _read(
     program: Program, members: list[int], given: Mapping[int, Sequence[int]], lengths: Mapping[int, int]
 ) -> list[int]:
-    """What a part reads that it does not make; not the `lengths` of arrays that it reads, which it knows by itself."""
+    """What a part reads that it does not make; not the `lengths` of arrays that it reads, which it knows by itself.
+
+    What is alone is given them: the number of a loop's steps is an operand of the one that runs it.
+    """
     instructions = [program.instructions[i] for i in members]
     known = {*program.constants, *[s for ins in instructions for s in ins.outputs]}
     slots = [s for i, ins in zip(members, instructions) for s in (*ins.inputs, *given.get(i, ()))]

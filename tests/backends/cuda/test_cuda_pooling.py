@@ -31,7 +31,7 @@ def windows_at_random(rng):
     spatial = tuple(max(k - 2 * p, 1) + int(rng.integers(0, 5)) for k, p in zip(size, pad))
     batch = ((), (3,), (2, 3), (2, 1, 3), (0, 2))[int(rng.integers(5))]
     stride = size if rng.integers(2) else each(1, 4)
-    return (*batch, *spatial), {"size": size, "stride": stride, "pad": pad, "ignore_border": whole}
+    return (*batch, *spatial), {"size": size, "stride": stride, "pad": pad, "ignore_border": whole, "short": False}
 
 
 def some(rng, shape, dtype):
@@ -73,7 +73,7 @@ def test_any_windows(dtype, rng):
 )
 def test_windows_written_out_or_not(size, stride, pad, rng):
     """All taps of small windows are under way at once; large ones are loops."""
-    how = {"size": size, "stride": stride, "pad": pad, "ignore_border": True}
+    how = {"size": size, "stride": stride, "pad": pad, "ignore_border": True, "short": False}
     shape, counts = (2, 3, 13, 14), (2, 3, *places("pool", (13, 14), how))
     args = [Arg(k, TensorType("float64", s)) for k, s in enumerate((shape, counts, counts))]
     largest, given = mk(pool.bind(kind="max", **how), tuple(args[:1])), some(rng, shape, "float64")
