@@ -25,11 +25,15 @@ def _reduced(found: Any, p: Any) -> Any:
     return T.max(found, axis=axes) if p["kind"] == "max" else T.sum(found, axis=axes, dtype=found.dtype)
 
 
+def _count(m: Any, k: int, s: int, b: int, p: Any) -> Any:
+    return window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b)
+
+
 def _widths(spatial: list, p: Any) -> list[tuple]:
     """How much goes before and after each dimension, so that all windows are whole."""
     out = []
     for m, k, s, b in zip(spatial, p["size"], p["stride"], p["pad"]):
-        count = window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b)
+        count = _count(m, k, s, b, p)
         count = most(count, 1) if p["short"] else count
         out.append((b, most((count - 1) * s + k - b - m, 0)))
     return out
@@ -47,7 +51,7 @@ def _as_many(found: Any, spatial: list, p: Any) -> Any:
     n = len(spatial)
     for d, (m, k, s, b) in enumerate(zip(spatial, p["size"], p["stride"], p["pad"])):
         if not isinstance(m, int) or m + 2 * b < k:
-            count = most(window_places(m, k, s, b, p["ignore_border"], most, lambda a, b: a // b), 0)
+            count = most(_count(m, k, s, b, p), 0)
             found = found[at_axis(found.ndim - 2 * n + d, slice(None, count))]
     return found
 

@@ -13,8 +13,15 @@ import numpy as np
 from termgraph._lazy import lazy
 from termgraph.terms.dtypes import promote
 from termgraph.terms.errors import ShapeError
-from termgraph.terms.ops.cores import steady
-from termgraph.terms.ops.linalg import _as_lapack, _linalg, _matrix, _shorter, _square_side, lapack_dtype
+from termgraph.terms.ops.linalg import (
+    _as_lapack,
+    _decomposition,
+    _linalg,
+    _matrix,
+    _shorter,
+    _square_side,
+    lapack_dtype,
+)
 from termgraph.terms.ops.shapes import broadcast_shapes, require_tensor, same_length
 from termgraph.terms.types import TensorType, TupleType, Type
 
@@ -77,14 +84,13 @@ def _doubled(name: str, *types: TensorType) -> str:
     return dtype
 
 
-@steady
 def _columns(a: np.ndarray) -> tuple[np.ndarray, ...]:
     if a.shape[-2] != a.shape[-1]:
         raise ShapeError(f"the matrix has {a.shape[-2]} rows and {a.shape[-1]} columns, but must be square")
     return _each(lapack.factor, _as_lapack(a))
 
 
-lu_columns = _linalg(
+lu_columns = _decomposition(
     "lu_columns", _infer_columns, _columns, nout=2,
     doc="L and U of a matrix as LAPACK leaves them, column after column, and its pivots: what `lu_solve` reads.",
 )  # fmt: skip
@@ -98,7 +104,6 @@ def _infer_lu_solve(columns: Type, pivots: Type, b: Type, **_: object) -> Tensor
     return TensorType.of(_doubled("lu_solve", left, right), (*batch, n, right.shape[-1]))
 
 
-@steady
 def _lu_solve(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, *, trans: str, on_error: str) -> np.ndarray:
     columns, b = _as_lapack(columns), _as_lapack(b)
     dtype, n = promote(columns, b), columns.shape[-1]
@@ -119,7 +124,7 @@ def _lu_solve(columns: np.ndarray, pivots: np.ndarray, b: np.ndarray, *, trans: 
     return _each(one, columns, pivots[..., None], b)[0]
 
 
-lu_solve = _linalg(
+lu_solve = _decomposition(
     "lu_solve", _infer_lu_solve, _lu_solve, (2, 1, 2), params={"trans": "N", "on_error": "raise"},
     doc="x with a @ x = b from `lu_columns(a)`, as LAPACK's gesv finds it (a.T @ x = b for trans='T').",
 )  # fmt: skip

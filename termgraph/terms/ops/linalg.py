@@ -47,6 +47,11 @@ def _linalg(
     return op
 
 
+def _decomposition(name: str, infer: Infer, meaning: Meaning, core: tuple[int, ...] = (2,), **spec: Any) -> Op:
+    """One that NumPy's LAPACK computes: of short matrices with the same bits on any number of cores."""
+    return _linalg(name, infer, steady(meaning), core, **spec)
+
+
 # ---------------------------------------------------------------------- products
 def _product_dtype(a: TensorType, b: TensorType) -> str:
     return name_of(promote(a.np_dtype, b.np_dtype))
@@ -275,7 +280,6 @@ def _or_nan(function: Callable[..., Any], on_error: str) -> Callable[..., Any]:
     return forgiving
 
 
-@steady
 def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     a = _as_lapack(a)
     if on_error != "nan" or a.ndim < 2:
@@ -287,7 +291,6 @@ def _cholesky(a: np.ndarray, *, lower: bool, on_error: str) -> np.ndarray:
     return out
 
 
-@steady
 def _solve(a: np.ndarray, b: np.ndarray, *, assume_a: str, on_error: str) -> np.ndarray:
     a, b = _as_lapack(a), _as_lapack(b)
     _check_solve("solve", a, b)
@@ -326,7 +329,6 @@ def _eig(a: np.ndarray) -> tuple[np.ndarray, ...]:
 NOT_FINITE_LSTSQ = "lstsq needs finite numbers; an operand has infinite or NaN elements"
 
 
-@steady
 def _lstsq(a: np.ndarray, b: np.ndarray, *, rcond: float | None) -> tuple[np.ndarray, ...]:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise np.linalg.LinAlgError(NOT_FINITE_LSTSQ)
@@ -355,7 +357,6 @@ def _sqrtm(a: np.ndarray) -> np.ndarray:
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function on numbers LAPACK takes."""
 
-    @steady
     def meaning(a: np.ndarray, **params: Any) -> Any:
         found = function(_as_lapack(a), **params)
         return tuple([np.asarray(f) for f in found]) if isinstance(found, tuple) else np.asarray(found)
@@ -371,7 +372,6 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
 
     in_double = _plain(numpys)
 
-    @steady
     def meaning(a: np.ndarray, **params: Any) -> Any:
         found = in_single(name, _as_lapack(a), params)
         return in_double(a, **params) if found is None else found if len(found) > 1 else found[0]
@@ -379,7 +379,6 @@ def _decomposed(name: str, numpys: Callable[..., Any]) -> Callable[..., Any]:
     return meaning
 
 
-@steady
 def _qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     """NumPy's function, or what it calls, which computes in single precision where it does not."""
     a = _as_lapack(a)
@@ -404,7 +403,7 @@ def _triangle(lower: bool) -> Literal["L", "U"]:
     return "L" if lower else "U"
 
 
-solve = _linalg(
+solve = _decomposition(
     "solve",
     _infer_solve("solve"),
     _solve,
@@ -420,27 +419,27 @@ solve_triangular = _linalg(
     params={"lower": False, "trans": "N", "unit_diagonal": False, "on_error": "raise"},
     doc="x with a @ x = b for a triangular a (transposed for trans='T', conjugated too for 'C'); b is a matrix.",
 )
-inv = _linalg("inv", _infer_square("inv", core=True), _plain(np.linalg.inv), doc="The inverse of a matrix.")
-pinv = _linalg(
+inv = _decomposition("inv", _infer_square("inv", core=True), _plain(np.linalg.inv), doc="The inverse of a matrix.")
+pinv = _decomposition(
     "pinv",
     _infer_pinv,
     _of_finite(lambda a, rcond, hermitian: np.linalg.pinv(a, rcond, hermitian=hermitian)),
     params={"rcond": None, "hermitian": False},
     doc="The Moore-Penrose inverse; singular values below rcond times the largest count as 0.",
 )
-det = _linalg("det", _infer_square("det", core=False), _plain(np.linalg.det), doc="The determinant.")
-slogdet = _linalg(
+det = _decomposition("det", _infer_square("det", core=False), _plain(np.linalg.det), doc="The determinant.")
+slogdet = _decomposition(
     "slogdet", _infer_slogdet, _plain(np.linalg.slogdet), nout=2, doc="Sign and log of the absolute determinant."
 )
-cholesky = _linalg(
+cholesky = _decomposition(
     "cholesky",
     _infer_square("cholesky", core=True),
     _cholesky,
     params={"lower": True, "on_error": "raise"},
     doc="The triangular L with L @ conj(L.T) = a (lower), or U with conj(U.T) @ U = a; reads that triangle of a.",
 )
-qr = _linalg("qr", _infer_qr, _qr, nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")
-svd = _linalg(
+qr = _decomposition("qr", _infer_qr, _qr, nout=2, params={"mode": "reduced"}, doc="Q and R with Q @ R = a.")
+svd = _decomposition(
     "svd",
     _infer_svd,
     _of_finite(_decomposed("svd", np.linalg.svd)),
@@ -448,10 +447,10 @@ svd = _linalg(
     params={"full_matrices": True},
     doc="u, s, vh with (u * s) @ vh = a.",
 )
-svdvals = _linalg(
+svdvals = _decomposition(
     "svdvals", _infer_svdvals, _of_finite(_decomposed("svdvals", np.linalg.svdvals)), doc="Singular values, descending."
 )
-eigh = _linalg(
+eigh = _decomposition(
     "eigh",
     _infer_eig("eigh", real=True),
     _decomposed("eigh", lambda a, lower: np.linalg.eigh(a, _triangle(lower))),
@@ -459,27 +458,27 @@ eigh = _linalg(
     params={"lower": True},
     doc="Eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read.",
 )
-eigvalsh = _linalg(
+eigvalsh = _decomposition(
     "eigvalsh",
     _infer_eigvals("eigvalsh", real=True),
     _decomposed("eigvalsh", lambda a, lower: np.linalg.eigvalsh(a, _triangle(lower))),
     params={"lower": True},
     doc="Eigenvalues of a Hermitian matrix, ascending.",
 )
-eig = _linalg(
+eig = _decomposition(
     "eig",
     _infer_eig("eig", real=False),
     _decomposed("eig", _eig),
     nout=2,
     doc="Complex eigenvalues and eigenvectors of any square matrix.",
 )
-eigvals = _linalg(
+eigvals = _decomposition(
     "eigvals",
     _infer_eigvals("eigvals", real=False),
     _decomposed("eigvals", _eigvals),
     doc="Complex eigenvalues of any square matrix.",
 )
-lstsq = _linalg(
+lstsq = _decomposition(
     "lstsq",
     _infer_lstsq,
     _lstsq,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from termgraph.backends.c.text.dialect import SHORT
@@ -9,21 +10,27 @@ from termgraph.backends.c.text.dialect import SHORT
 
 def upfirdn(x: Any) -> None:
     """The call for one signal."""
-    (a, b), (out,) = x.n.reads, x.n.results
-    params = x.n.term.op.params
-    given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "k"))]
-    rates = f"{params['up']}, {params['down']}, {x.size('places')}"
-    x.p.add(f"if (tg_upfirdn_{SHORT[out.buf.dtype]}({', '.join(given)}, {rates}, {x.pointer(out)})) {x.no_memory()}")
+    _call(x, "tg_upfirdn", [*_vectors(x, "n", "k"), _rates(x), x.size("places")])
 
 
 def slope(x: Any) -> None:
     """The call for the gradient of a filter by one signal, and the cotangent of its results."""
-    (a, b, _), (out,) = x.n.reads, x.n.results
-    params = x.n.term.op.params
-    given = [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in ((a, "n"), (b, "places"))]
-    rates = f"{x.size('k')}, {params['up']}, {params['down']}"
-    name = f"tg_upfirdn_slope_{SHORT[out.buf.dtype]}"
-    x.p.add(f"if ({name}({', '.join(given)}, {rates}, {x.pointer(out)})) {x.no_memory()}")
+    _call(x, "tg_upfirdn_slope", [*_vectors(x, "n", "places"), x.size("k"), _rates(x)])
+
+
+def _vectors(x: Any, *lengths: str) -> list[str]:
+    return [f"{x.pointer(v)}, {x.size(n)}, {x.p.poly(v.core[0])}" for v, n in zip(x.n.reads, lengths)]
+
+
+def _rates(x: Any) -> str:
+    """Both, and what divides them."""
+    up, down = (x.n.term.op.params[rate] for rate in ("up", "down"))
+    return f"{up}, {down}, {math.gcd(up, down)}"
+
+
+def _call(x: Any, name: str, given: list[str]) -> None:
+    (out,) = x.n.results
+    x.p.add(f"if ({name}_{SHORT[out.buf.dtype]}({', '.join(given)}, {x.pointer(out)})) {x.no_memory()}")
 
 
 _ROWS = """
@@ -55,15 +62,10 @@ TEXTS = {
    rows, `down` apart in each, and one result of many rounds is a sum of vectors; `begins` says for each number of the
    filter where in the rows its samples begin. Nonzero: no memory. */
 static TG_CONV int tg_upfirdn_$N(const $T *x, int64_t n, int64_t x_step, const $T *h, int64_t k, int64_t h_step,
-                                 int64_t up, int64_t down, int64_t places, $T *results)
+                                 int64_t up, int64_t down, int64_t both, int64_t places, $T *results)
 {
     enum { WIDE = TG_LINE_$N, LANES = TG_LINE_BYTES / sizeof($T) };
     typedef tg_line_$N tg_line;
-    int64_t both = up;
-    for (int64_t a = down; a;) {
-        const int64_t rest = both % a;
-        both = a, a = rest;
-    }
     const int64_t round = up / both, apart = down / both, count = (k + up - 1) / up;
     const int64_t before = (count - 1 + apart - 1) / apart, rounds = (places + round - 1) / round;
     int64_t many = 4096 / apart / WIDE * WIDE;
@@ -114,15 +116,11 @@ static TG_CONV int tg_upfirdn_$N(const $T *x, int64_t n, int64_t x_step, const $
    in results a round further. So both are put in rows, and each number is the sum of products of two of these; some
    numbers that meet the same samples are made together. Nonzero: no memory. */
 static TG_CONV int tg_upfirdn_slope_$N(const $T *x, int64_t n, int64_t x_step, const $T *g, int64_t places,
-                                       int64_t g_step, int64_t k, int64_t up, int64_t down, $T *slope)
+                                       int64_t g_step, int64_t k, int64_t up, int64_t down, int64_t both,
+                                       $T *slope)
 {
     enum { LANES = TG_LINE_BYTES / sizeof($T), TOGETHER = 8 };
     typedef tg_line_$N tg_line;
-    int64_t both = up;
-    for (int64_t a = down; a;) {
-        const int64_t rest = both % a;
-        both = a, a = rest;
-    }
     const int64_t round = up / both, apart = down / both, rounds = (n + apart - 1) / apart;
     const int64_t later = (k - 1 + (apart - 1) * up) / down / round;
     int64_t many = 4096 / (round + apart) / LANES * LANES;

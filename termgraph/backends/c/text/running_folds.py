@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.dialect import filled
+from termgraph.backends.c.text.vector_sort import corners, turns, wrapped
 
 LANES = (16, 8, 4)
 _HEAD = """
@@ -98,19 +99,16 @@ $STORED void tg_$M_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t
 
 def _side(lanes: int, sign: str) -> str:
     """The steps of a square with so many rows: turned, folded row by row, turned back."""
-    low = ", ".join(f"{u} & (bit) ? {lanes} + ({u} ^ (bit)) : {u}" for u in range(lanes))
-    high = ", ".join(f"{u} & (bit) ? {lanes} + {u} : {u} ^ (bit)" for u in range(lanes))
-    rows, bits = range(lanes), [1 << k for k in range(lanes.bit_length() - 1)]
-    turns = ["    " + " ".join(f"T({r}, {r | bit}, {bit})" for r in rows if not r & bit) for bit in bits]
+    rows, turned, places = range(lanes), wrapped(turns(lanes, lanes)), corners(lanes)
     lines = [
-        f"#define TG_LOW(bit) {{{low}}}",
-        f"#define TG_HIGH(bit) {{{high}}}",
+        f"#define TG_LOW(bit) {places['$LOW']}",
+        f"#define TG_HIGH(bit) {places['$HIGH']}",
         f"    tg_row_$M_$N {', '.join(f'x{r} = *(const tg_row_$M_$N *)(x + {r} * apart)' for r in rows)};",
-        *turns,
+        *turned,
         f"    x0 = total {sign} x0;",
         *[f"    x{r} = x{r - 1} {sign} x{r};" for r in rows[1:]],
         f"    total = x{lanes - 1};",
-        *turns,
+        *turned,
         *[f"    *(tg_row_$M_$N *)(out + {r} * out_apart) = x{r};" for r in rows],
     ]
     return "\n".join(lines)

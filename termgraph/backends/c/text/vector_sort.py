@@ -51,12 +51,12 @@ def block(rows: int, lanes: int) -> str:
     lines = [f"static __attribute__((noinline)) void {name}(tg_key_$N *a)", "{"]
     lines += [f"    tg_keys_$N {', '.join(f'x{r}' for r in range(rows))};"]
     lines += [f"    x{r} = *(const tg_keys_$N *)(a + {r * lanes});" for r in range(rows)]
-    lines += _wrapped(steps)
+    lines += wrapped(steps)
     lines += _transposed(rows, lanes)
     return "\n".join([*lines, "}"])
 
 
-def _wrapped(steps: list[str]) -> list[str]:
+def wrapped(steps: list[str]) -> list[str]:
     return ["    " + " ".join(steps[k : k + 8]) for k in range(0, len(steps), 8)]
 
 
@@ -69,16 +69,24 @@ def _transposed(rows: int, lanes: int) -> list[str]:
             f"    for (int u = 0; u < {lanes}; u++)",
             f"        for (int r = 0; r < {rows}; r++) a[u * {rows} + r] = columns[r][u];",
         ]
-    steps, bit = [], 1
-    while bit < lanes:
-        steps += [f"T({r}, {r | bit}, {bit})" for r in range(rows) if not r & bit]
-        bit *= 2
     stores = [
         f"    *(tg_keys_$N *)(a + {u * rows + first}) = x{first + u};"
         for first in range(0, rows, lanes)
         for u in range(lanes)
     ]
-    return [*_wrapped(steps), *stores]
+    return [*wrapped(turns(rows, lanes)), *stores]
+
+
+def turns(rows: int, lanes: int) -> list[str]:
+    """Squares of rows become their transposes: corners of squares of twice the side by and by change places."""
+    bits = [1 << k for k in range(lanes.bit_length() - 1)]
+    return [f"T({r}, {r | bit}, {bit})" for bit in bits for r in range(rows) if not r & bit]
+
+
+def corners(lanes: int) -> dict[str, str]:
+    """Which elements of two rows, one behind the other, each of them has when their corners have changed places."""
+    low, high = f"@ & (bit) ? {lanes} + (@ ^ (bit)) : @", f"@ & (bit) ? {lanes} + @ : @ ^ (bit)"
+    return {"$LOW": _lanes(lanes, low), "$HIGH": _lanes(lanes, high)}
 
 
 def _lanes(lanes: int, element: str) -> str:
@@ -199,8 +207,7 @@ def _sorter(bits: int, long: bool) -> str:
             ]
         ),
         "$TURN": _lanes(lanes, "@ ^ (turn)"),
-        "$LOW": _lanes(lanes, f"@ & bit ? {lanes} + (@ ^ bit) : @"),
-        "$HIGH": _lanes(lanes, f"@ & bit ? {lanes} + @ : @ ^ bit"),
+        **corners(lanes),
     }
     return filled(filled(_SORTER, pieces), pieces)
 
