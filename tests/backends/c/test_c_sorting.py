@@ -171,6 +171,28 @@ def test_an_order_that_makes_all_pivots_bad_is_sorted_by_other_means(rng, dtype,
     np.testing.assert_array_equal(places, np.argsort(v, kind="stable"))
 
 
+@pytest.mark.parametrize("cflags", ["", "-mno-avx512f"] if X86 else [""])
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if "int" in d])
+def test_places_by_buckets(rng, dtype, cflags):
+    """Even numbers of all bits, in order, uneven ones, those that differ in last bits only, and numbers far away."""
+    x = T.vector("x", dtype=dtype)
+    most = int(np.iinfo(dtype).max)
+    with tg.config.change_flags(cflags=cflags):
+        f = tg.function([x], [T.argsort(x), T.argsort(x[::-1])])
+    for n in (1499, 1500, 1501, 2001, 13_000, 50_001, 131_071, 131_072):
+        even = rng.integers(np.iinfo(dtype).min, most, n, dtype=dtype, endpoint=True)
+        few = rng.integers(0, 100, n).astype(dtype)
+        half = even.dtype.itemsize * 4
+        alike = (even >> half << half) | (few & 7)
+        far, far_first = few.copy(), few.copy()
+        far[-1] = far_first[0] = most
+        steep = np.minimum(np.exp(rng.exponential(size=n) * np.log(most) / 18), most // 2).astype(dtype)
+        for v in (even, few, np.sort(even), np.sort(even)[::-1], alike, far, far_first, steep, np.full(n, most, dtype)):
+            places, back = f(v)
+            np.testing.assert_array_equal(places, np.argsort(v, kind="stable"))
+            np.testing.assert_array_equal(back, np.argsort(v[::-1], kind="stable"))
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_numbers_are_sorted_by_numpys_function(rng, dtype):
     x = T.vector("x", dtype=dtype)

@@ -6,7 +6,7 @@ $N is its bits. `native` and `sorter` are functions of NumPy's that sort a row. 
 from __future__ import annotations
 
 from termgraph.backends.c.apart import section
-from termgraph.backends.c.text import order_statistics, partition, selection, sorting_networks
+from termgraph.backends.c.text import bucket_sort, order_statistics, partition, selection, sorting_networks
 from termgraph.backends.c.text.prelude import PAIR
 from termgraph.backends.c.text.vector_sort import HEAD
 
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) void tg_keys_found_$N(
     }
     *least = low, *most = high;
 }
-
+$BUCKETS
 /* Keys become words of their first bits and places, sorted by digits, with room for a copy: where they are at the end.
    Two digits are counted at once. */
 static uint64_t *tg_radix_words_$N(uint64_t *words, uint64_t *other, int64_t n, uint64_t least, int shift, int bits,
@@ -210,7 +210,8 @@ TG_APART int tg_argsort_by_words_$N(void *sorter, int kind, int room, const $T *
     else tg_keys_found_$N(x, n, step, kind, words, &least, &most);
     while (width < 64 && (most - least) >> width) width++;
     if (width > room) shift = width - room, width = room;
-    if (other && !by_vectors) words = tg_radix_words_$N(words, other, n, least, shift, bits, width);
+    const int by_digits = other && !by_vectors && (width <= 33 || !TG_VECTOR_SORT); /* three, else NumPy's is faster */
+    if (by_digits) words = tg_radix_words_$N(words, other, n, least, shift, bits, width);
     else {
         for (int64_t i = 0; i < n; i++) words[i] = (words[i] - least) >> shift << bits | (uint64_t)i;
         int done = 0;
@@ -237,6 +238,27 @@ TG_APART int tg_argsort_by_words_$N(void *sorter, int kind, int room, const $T *
     return 1;
 }
 
+/* The same where too many differ only in bits without room: by their last bits first, then by the others. */
+static void tg_argsort_by_halves_$N(void *sorter, int kind, const $T *x, int64_t n, int64_t step, uint64_t *out,
+                                    uint64_t *other)
+{
+    int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))sorter;
+    uint64_t least, most;
+    int bits = 1;
+    while (n > (int64_t)1 << bits) bits++;
+    const uint64_t place = ((uint64_t)1 << bits) - 1;
+    tg_keys_found_$N(x, n, step, kind, out, &least, &most);
+    for (int64_t i = 0; i < n; i++) out[i] = (out[i] - least) << bits | (uint64_t)i;
+    sort(out, n, NULL);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = tg_sort_key_$N(x[(int64_t)(out[i] & place) * step], kind) - least;
+        other[i] = key >> (64 - bits) << bits | (uint64_t)i;
+    }
+    sort(other, n, NULL);
+    for (int64_t i = 0; i < n; i++) other[i] = out[other[i] & place] & place;
+    for (int64_t i = 0; i < n; i++) out[i] = other[i];
+}
+
 /* The same by words where they have room for what elements differ in. */
 TG_APART int tg_argsort_$N(void *stable, void *sorter, int kind, const void *source, int64_t *out, int64_t n,
                            int64_t step, int64_t out_step)
@@ -246,8 +268,11 @@ TG_APART int tg_argsort_$N(void *stable, void *sorter, int kind, const void *sou
     enum { FEW = 1500, MANY = 1 << 17 };
     const int first = kind != 2 && n < MANY ? 22 : 33; /* two digits or three, enough unless elements are much alike */
     uint64_t *other = (n < FEW && !TG_VECTOR_SORT) || n >> 32 ? NULL : malloc((n + 8) * sizeof *other);
-    int done = other && tg_argsort_by_words_$N(sorter, kind, first, source, n, step, (uint64_t *)order, other);
+    int done = other && n >= FEW && first == 22 &&
+               tg_argsort_by_buckets_$N(kind, source, n, step, (uint64_t *)order, (uint32_t *)other);
+    if (!done) done = other && tg_argsort_by_words_$N(sorter, kind, first, source, n, step, (uint64_t *)order, other);
     if (!done) done = tg_argsort_by_words_$N(sorter, kind, 64, source, n, step, (uint64_t *)order, other);
+    if (!done && other) tg_argsort_by_halves_$N(sorter, kind, source, n, step, (uint64_t *)order, other), done = 1;
     free(other);
     if (order != out) {
         for (int64_t i = 0; done && i < n; i++) out[i * out_step] = order[i];
@@ -273,6 +298,6 @@ TEXTS = {
     "tg_partition": section("", MEMORY + _NETWORK + partition.VALUES),
     "tg_argpartition": section("", MEMORY + _NETWORK + partition.PLACES),
     "tg_argsort_stable": section(PAIR, MEMORY + _STABLE),
-    "tg_argsort": section(HEAD, MEMORY + _KEY + _PLACES),
+    "tg_argsort": section(HEAD, MEMORY + _KEY + _PLACES.replace("$BUCKETS", bucket_sort.TEXT)),
     "tg_argtopk": section(HEAD, MEMORY + _KEY + _BY_WORDS + selection.TEXT),
 }

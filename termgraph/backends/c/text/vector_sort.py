@@ -398,14 +398,12 @@ HEAD = """
 
 
 def functions(source: str) -> str:
-    """The sorts by vectors that a source uses, of 64 bits for places, too."""
-    used = [bits for bits in (64, 32) if f"tg_sort_{bits}(" in source]
-    placed = any(name in source for name in ("tg_argsort_", "tg_argtopk_"))
-    if not used and not placed:
-        return ""
+    """The sorts by vectors that a source uses, of 64 bits for places, too, and of 32 for those in buckets."""
+    used = {bits for bits in (64, 32) if f"tg_sort_{bits}(" in source}
+    used |= {64, 32} if "tg_argsort_" in source or "tg_argtopk_" in source else set()
     out = []
     for bits in (64, 32):
-        if bits in used or (placed and bits == 64):
+        if bits in used:
             long, short = (_sorter(bits, width) for width in (True, False))
             text = f"#if TG_VECTOR_SORT\n#ifdef __AVX512F__\n{long}\n#else\n{short}\n#endif\n{_NUMBERS}\n#endif"
             out.append(section(HEAD, text.replace("$T", f"uint{bits}_t").replace("$N", str(bits))))
