@@ -6,7 +6,7 @@ $N is its bits. `native` and `sorter` are functions of NumPy's that sort a row. 
 from __future__ import annotations
 
 from termgraph.backends.c.apart import section
-from termgraph.backends.c.text import bucket_sort, order_statistics, partition, selection, sorting_networks
+from termgraph.backends.c.text import bucket_sort, order_statistics, partition, selection, sorting_networks, squares
 from termgraph.backends.c.text.prelude import PAIR
 from termgraph.backends.c.text.vector_sort import HEAD
 
@@ -64,7 +64,8 @@ TG_APART int tg_sort_$N(void *native, int kind, const void *source, void *target
     if (!row) return 1;
     int (*const sort)(void *, int64_t, void *) = (int (*)(void *, int64_t, void *))native;
     int failed = 0;
-    for (int64_t i = 0; i < n; i++) row[i] = x[i * step];
+    if (step == 1 && row != x) __builtin_memcpy(row, x, n * sizeof *row);
+    for (int64_t i = 0; step != 1 && i < n; i++) row[i] = x[i * step];
 #if $N == 16
     if (kind == 2) failed = tg_sort_halves(sort, row, n);
     else
@@ -78,21 +79,40 @@ TG_APART int tg_sort_$N(void *native, int kind, const void *source, void *target
     return failed;
 }
 
+$SQUARE
+/* Rows of `lines` elements become columns, or the other way round. */
+static inline void tg_lines_turned_$N(const $T *x, int64_t step, int64_t apart, $T *out, int64_t out_step,
+                                      int64_t out_apart, int64_t lines, int64_t n)
+{
+    int64_t first = 0;
+#if TG_TURNS_$N
+    enum { SIDE = TG_TURNS_$N };
+    if (lines % SIDE == 0)
+        for (; first + SIDE <= n; first += SIDE)
+            for (int64_t u = 0; u < lines; u += SIDE)
+                tg_turned_$N(x + first * step + u * apart, apart == 1 ? step : apart,
+                             out + first * out_step + u * out_apart, apart == 1 ? out_apart : out_step);
+#endif
+    for (int64_t i = first; i < n; i++)
+        for (int64_t u = 0; u < lines; u++) out[i * out_step + u * out_apart] = x[i * step + u * apart];
+}
+
 /* Sort `count` lines that lie side by side, some of them at a time, which are copied together. Zero: not done. */
 TG_APART int tg_sort_across_$N(void *native, int kind, const void *source, void *target, int64_t count, int64_t n,
                                int64_t apart, int64_t step, int64_t out_apart, int64_t out_step)
 {
     enum { LINES = 64 / sizeof($T) };
+    const int64_t room = n + LINES; /* of long rows each element of a line is in another page: more lines at once */
+    const int64_t most = n < 2000 && step * (int64_t)sizeof($T) > 4000 ? 4 * LINES : LINES;
     const $T *x = source;
-    $T *out = target, *const rows = apart == 1 && out_apart == 1 && count >= LINES ? malloc((n + LINES) * 64) : NULL;
+    $T *out = target, *rows = NULL;
+    if (apart == 1 && out_apart == 1 && count >= LINES) rows = malloc(room * most * sizeof *rows);
     if (!rows) return 0;
-    for (int64_t first = 0; first < count; first += LINES, x += LINES, out += LINES) {
-        const int64_t lines = count - first < LINES ? count - first : LINES, room = n + LINES;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t u = 0; u < lines; u++) rows[u * room + i] = x[i * step + u];
+    for (int64_t first = 0; first < count; first += most, x += most, out += most) {
+        const int64_t lines = count - first < most ? count - first : most;
+        tg_lines_turned_$N(x, step, 1, rows, 1, room, lines, n);
         for (int64_t u = 0; u < lines; u++) tg_sort_$N(native, kind, rows + u * room, rows + u * room, n, 1, 1);
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t u = 0; u < lines; u++) out[i * out_step + u] = rows[u * room + i];
+        tg_lines_turned_$N(rows, 1, room, out, out_step, 1, lines, n);
     }
     free(rows);
     return 1;
@@ -292,7 +312,7 @@ USERS: dict[str, tuple[str, ...]] = {
     "tg_sort_network": ("tg_order_statistics", "tg_partition", "tg_argpartition"),
 }
 TEXTS = {
-    "tg_sort": section(HEAD + PAIR, MEMORY + _LINES),
+    "tg_sort": section(HEAD + PAIR, MEMORY + _LINES.replace("$SQUARE", squares.TEXT)),
     "tg_sort_network": section("", sorting_networks.TEXT),
     "tg_order_statistics": section("", MEMORY + _NETWORK + order_statistics.TEXT),
     "tg_partition": section("", MEMORY + _NETWORK + partition.VALUES),
