@@ -14,13 +14,14 @@ TG_APART int tg_sort_keys_32(uint32_t *given, uint32_t *more, int64_t n);
 static int tg_buckets_$N(const uint64_t *keys, int64_t n, uint64_t least, int all, int64_t parts, int even,
                          uint32_t (*begin)[2])
 {
-    const int64_t half = n / 2, look = half < 500 ? half : 500;
-    uint32_t total = 0, most = 0;
+    enum { LOOK = 500 }; /* how many of the first half are looked at before all are counted */
+    const int64_t half = n / 2;
+    uint32_t total = 0;
     for (int64_t k = 0; k < parts; k++) begin[k][0] = begin[k][1] = 0;
-    for (int64_t i = 0, end = look; i < half; end = half) {
-        for (; i < end; i++) begin[(keys[i] - least) >> all][0]++, begin[(keys[i + half] - least) >> all][1]++;
-        for (int64_t k = 0; end == look && k < parts; k++) most = begin[k][0] > most ? begin[k][0] : most;
-        if (most > look * 3 / 4 && n > 4 * look) return 0;
+    for (int64_t i = 0; i < half; i++) {
+        begin[(keys[i] - least) >> all][0]++, begin[(keys[i + half] - least) >> all][1]++;
+        for (int64_t k = 0; i == LOOK - 1 && n > 4 * LOOK && k < parts; k++)
+            if (begin[k][0] > LOOK * 3 / 4) return 0;
     }
     if (n & 1) begin[(keys[n - 1] - least) >> all][1]++;
     for (int64_t k = 0; k < parts; k++) {
@@ -43,9 +44,7 @@ static int tg_argsort_by_buckets_$N(int kind, const $T *x, int64_t n, int64_t st
     uint64_t least, most;
     uint32_t begin[1 << MOST][2];
     int bits = 1, digit = 1, width = 0;
-    if (step == 1 && kind == 0) tg_keys_found_$N(x, n, 1, 0, out, &least, &most);
-    else if (step == 1 && kind == 1) tg_keys_found_$N(x, n, 1, 1, out, &least, &most);
-    else tg_keys_found_$N(x, n, step, kind, out, &least, &most);
+    tg_keys_made_$N(x, n, step, kind, out, &least, &most);
     while (n > (int64_t)1 << bits) bits++;
     while (digit < MOST && n >> digit > BUCKET) digit++;
     while (width < 64 && (most - least) >> width) width++;

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from termgraph.backends.c.apart import section
 from termgraph.backends.c.text.dialect import filled
-from termgraph.backends.c.text.vector_sort import corners, turns, wrapped
+from termgraph.backends.c.text.squares import body
 
-LANES = (16, 8, 4)
 _HEAD = """
 #ifndef TG_SQUARE_OF /* how many rows and columns a square has: as many as a vector has lanes; 0 without vectors */
 #if defined(__AVX512F__) && !defined(__clang__)
@@ -43,13 +42,7 @@ typedef TG_PLACE_$N tg_places_$M_$N __attribute__((vector_size(sizeof($T) * TG_S
 static __attribute__((noinline)) tg_row_$M_$N tg_$M_square_$N(const $T *x, int64_t apart, $T *out, int64_t out_apart,
                                                               tg_row_$M_$N total)
 {
-#define T(p, q, bit) { const tg_row_$M_$N v = x##p, w = x##q; \\
-    x##p = __builtin_shuffle(v, w, (tg_places_$M_$N)TG_LOW(bit)); \\
-    x##q = __builtin_shuffle(v, w, (tg_places_$M_$N)TG_HIGH(bit)); }
-$SIDES
-#undef T
-#undef TG_LOW
-#undef TG_HIGH
+$BODY
     return total;
 }
 #endif"""
@@ -97,21 +90,10 @@ $STORED void tg_$M_$N(const $T *x, int64_t apart, int64_t step, $T *out, int64_t
 """
 
 
-def _side(lanes: int, sign: str) -> str:
+def _folded(lanes: int, turned: list[str], sign: str) -> list[str]:
     """The steps of a square with so many rows: turned, folded row by row, turned back."""
-    rows, turned, places = range(lanes), wrapped(turns(lanes, lanes)), corners(lanes)
-    lines = [
-        f"#define TG_LOW(bit) {places['$LOW']}",
-        f"#define TG_HIGH(bit) {places['$HIGH']}",
-        f"    tg_row_$M_$N {', '.join(f'x{r} = *(const tg_row_$M_$N *)(x + {r} * apart)' for r in rows)};",
-        *turned,
-        f"    x0 = total {sign} x0;",
-        *[f"    x{r} = x{r - 1} {sign} x{r};" for r in rows[1:]],
-        f"    total = x{lanes - 1};",
-        *turned,
-        *[f"    *(tg_row_$M_$N *)(out + {r} * out_apart) = x{r};" for r in rows],
-    ]
-    return "\n".join(lines)
+    rows = [f"    x{r} = x{r - 1} {sign} x{r};" for r in range(1, lanes)]
+    return [*turned, f"    x0 = total {sign} x0;", *rows, f"    total = x{lanes - 1};", *turned]
 
 
 def _running(name: str, joined: str, neutral: str = "") -> str:
@@ -121,8 +103,8 @@ def _running(name: str, joined: str, neutral: str = "") -> str:
     if not neutral:
         return filled(text, {"$SQUARE": "", "$MANY": "", "$STORED": "static", "$M": name})
     sign = joined[2]
-    sides = "\n".join(f"#{'el' * (k > 0)}if TG_SQUARE_$N == {n}\n{_side(n, sign)}" for k, n in enumerate(LANES))
-    square = _HEAD + _SQUARE.replace("$SIDES", f"{sides}\n#endif")
+    steps = body("TG_SQUARE_$N", "tg_row_$M_$N", "tg_places_$M_$N", lambda lanes, turned: _folded(lanes, turned, sign))
+    square = _HEAD + _SQUARE.replace("$BODY", steps)
     pieces = {"$SQUARE": square, "$MANY": _ROWS, "$STORED": "TG_APART", "$NEUTRAL": neutral, "$SIGN": sign, "$M": name}
     return section("", filled(text, pieces))  # apart: gcc takes a tenth of a second
 

@@ -178,6 +178,14 @@ static inline __attribute__((always_inline)) void tg_keys_found_$N(
     }
     *least = low, *most = high;
 }
+static void tg_keys_made_$N(const $T *x, int64_t n, int64_t step, int kind, uint64_t *words, uint64_t *least,
+                            uint64_t *most)
+{
+    if (step == 1 && kind == 0) tg_keys_found_$N(x, n, 1, 0, words, least, most); /* vectors of their own */
+    else if (step == 1 && kind == 1) tg_keys_found_$N(x, n, 1, 1, words, least, most);
+    else if (step == 1 && kind == 2) tg_keys_found_$N(x, n, 1, 2, words, least, most);
+    else tg_keys_found_$N(x, n, step, kind, words, least, most);
+}
 $BUCKETS
 /* Keys become words of their first bits and places, sorted by digits, with room for a copy: where they are at the end.
    Two digits are counted at once. */
@@ -224,10 +232,7 @@ TG_APART int tg_argsort_by_words_$N(void *sorter, int kind, int room, const $T *
     const int by_vectors = other && TG_SORTS_BY_VECTORS(n, kind & 3);
     while (bits < 63 && n > (int64_t)1 << bits) bits++;
     room = room < 64 - bits && !by_vectors ? room : 64 - bits;
-    if (step == 1 && kind == 0) tg_keys_found_$N(x, n, 1, 0, words, &least, &most); /* vectors of their own */
-    else if (step == 1 && kind == 1) tg_keys_found_$N(x, n, 1, 1, words, &least, &most);
-    else if (step == 1 && kind == 2) tg_keys_found_$N(x, n, 1, 2, words, &least, &most);
-    else tg_keys_found_$N(x, n, step, kind, words, &least, &most);
+    tg_keys_made_$N(x, n, step, kind, words, &least, &most);
     while (width < 64 && (most - least) >> width) width++;
     if (width > room) shift = width - room, width = room;
     const int by_digits = other && !by_vectors && (width <= 33 || !TG_VECTOR_SORT); /* three, else NumPy's is faster */
@@ -267,7 +272,7 @@ static void tg_argsort_by_halves_$N(void *sorter, int kind, const $T *x, int64_t
     int bits = 1;
     while (n > (int64_t)1 << bits) bits++;
     const uint64_t place = ((uint64_t)1 << bits) - 1;
-    tg_keys_found_$N(x, n, step, kind, out, &least, &most);
+    tg_keys_made_$N(x, n, step, kind, out, &least, &most);
     for (int64_t i = 0; i < n; i++) out[i] = (out[i] - least) << bits | (uint64_t)i;
     sort(out, n, NULL);
     for (int64_t i = 0; i < n; i++) {

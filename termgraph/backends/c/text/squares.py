@@ -5,9 +5,36 @@ A square has as many rows as a vector has lanes; without vectors there are none 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from termgraph.backends.c.text.vector_sort import corners, turns, wrapped
 
 LANES = (16, 8, 4)
+_EXCHANGE = """#define T(p, q, bit) { const $ROW v = x##p, w = x##q; \\
+    x##p = __builtin_shuffle(v, w, ($PLACES)TG_LOW(bit)); \\
+    x##q = __builtin_shuffle(v, w, ($PLACES)TG_HIGH(bit)); }
+"""
+
+
+def body(size: str, row: str, places: str, steps: Callable[[int, list[str]], list[str]]) -> str:
+    """What a function does with rows `x0`, `x1` ... of a square: `steps` of so many rows, and of what turns them.
+
+    `size` is a macro that says how many, `row` their type, and `places` that of whole numbers as wide.
+    """
+    lines = [_EXCHANGE.replace("$ROW", row).replace("$PLACES", places).rstrip()]
+    for k, lanes in enumerate(LANES):
+        moved = corners(lanes)
+        lines += [
+            f"#{'el' * (k > 0)}if {size} == {lanes}",
+            f"#define TG_LOW(bit) {moved['$LOW']}",
+            f"#define TG_HIGH(bit) {moved['$HIGH']}",
+            f"    {row} {', '.join(f'x{r} = *(const {row} *)(x + {r} * apart)' for r in range(lanes))};",
+            *steps(lanes, wrapped(turns(lanes, lanes))),
+            *[f"    *({row} *)(out + {r} * out_apart) = x{r};" for r in range(lanes)],
+        ]
+    return "\n".join([*lines, "#endif", "#undef T", "#undef TG_LOW", "#undef TG_HIGH"])
+
+
 _SQUARE = """
 #if $N < 32 || $N > 64 || !defined(__AVX2__) || defined(__clang__)
 #define TG_TURNS_$N 0
@@ -21,29 +48,8 @@ typedef $T tg_side_$N __attribute__((vector_size(TG_TURNS_$N * $N / 8), aligned(
 /* A square of elements that lie side by side in their rows becomes its transpose. */
 static __attribute__((noinline)) void tg_turned_$N(const $T *x, int64_t apart, $T *out, int64_t out_apart)
 {
-#define T(p, q, bit) { const tg_side_$N v = x##p, w = x##q; \\
-    x##p = __builtin_shuffle(v, w, (tg_side_$N)TG_LOW(bit)); \\
-    x##q = __builtin_shuffle(v, w, (tg_side_$N)TG_HIGH(bit)); }
-$SIDES
-#undef T
-#undef TG_LOW
-#undef TG_HIGH
+$BODY
 }
 #endif
 """
-
-
-def _turned(lanes: int) -> str:
-    rows, places = range(lanes), corners(lanes)
-    lines = [
-        f"#define TG_LOW(bit) {places['$LOW']}",
-        f"#define TG_HIGH(bit) {places['$HIGH']}",
-        f"    tg_side_$N {', '.join(f'x{r} = *(const tg_side_$N *)(x + {r} * apart)' for r in rows)};",
-        *wrapped(turns(lanes, lanes)),
-        *[f"    *(tg_side_$N *)(out + {r} * out_apart) = x{r};" for r in rows],
-    ]
-    return "\n".join(lines)
-
-
-_SIDES = "\n".join(f"#{'el' * (k > 0)}if TG_TURNS_$N == {n}\n{_turned(n)}" for k, n in enumerate(LANES))
-TEXT = _SQUARE.replace("$SIDES", f"{_SIDES}\n#endif")
+TEXT = _SQUARE.replace("$BODY", body("TG_TURNS_$N", "tg_side_$N", "tg_side_$N", lambda lanes, turned: turned))
